@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.golden.comparison import Difference, compare, plain
 from tests.golden.kinds import play, read_records, relative
-
 from tools.oracle import NoOracleError, make_oracle
 
 pytestmark = pytest.mark.long

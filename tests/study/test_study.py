@@ -13,7 +13,6 @@ from tests.support.measured import tell_all
 
 import noisewise as nw
 from noisewise.policies.registry import rule_named
-from noisewise.study.inputs.catalogue import OptionCatalogue
 from noisewise.study.stores.protocol import Event
 
 NAMES = [f"o{k}" for k in range(8)]
@@ -246,13 +245,6 @@ def test_importing_a_file_again_does_not_undo_a_correction():
     assert study.frame("measurements")["value"].to_list() == [9.9]
 
 
-def test_a_bad_row_of_a_table_leaves_the_study_alone():
-    study = make()
-    with pytest.raises(KeyError, match="row 2: 'o99' is not in the catalogue"):
-        study.tell_many({"option": ["o1", "o99"], "value": [1.0, 2.0], "se": [0.1, 0.1]})
-    assert study.events() == []
-
-
 def test_tables_may_hold_every_kind_of_error_bar(tmp_path):
     path = tmp_path / "results.csv"
     path.write_text(
@@ -289,56 +281,6 @@ def test_options_come_and_go(model):
         assert study.certificate().option == "new"
     study.include(best)
     assert study.certificate().n_options == 9
-
-
-def test_added_options_have_the_columns_that_the_study_was_made_with():
-    table = {"alloy": ["A", "B", "C"], "x": [0.0, 1.0, 3.0], "price": [1.0, 2.0, 3.0]}
-    study = nw.create_study(
-        options=table, id="alloy", features=["x"], cost="price", model="linear", eps=1, span=9
-    )
-    more = {"alloy": ["D"], "x": [2.0], "price": [4.0]}
-    assert study.add_options(more) == ["D"]
-    assert study._state.costs == [1.0, 2.0, 3.0, 4.0]
-    plain = study.specification.catalogue.to_plain()
-    del plain["id_column"], plain["cost_column"]  # as earlier versions wrote it
-    assert OptionCatalogue.from_plain(plain).id_column == "id"
-
-
-def test_an_option_outside_the_span_cannot_join_a_linear_study():
-    table = {"id": ["a", "b", "c"], "x": [0.0, 1.0, 2.0], "y": [0.0, 2.0, 4.0]}
-    study = nw.create_study(options=table, model="linear", eps=0.1, span=3.0)
-    assert study.add_options({"id": ["d"], "x": [3.0], "y": [6.0]}) == ["d"]
-    with pytest.raises(
-        ValueError, match="option 'e' combines features in a way that no option of this study"
-    ):
-        study.add_options({"id": ["e"], "x": [3.0], "y": [0.0]})
-
-
-def test_repeats_are_one_measurement_of_their_weighted_mean():
-    values, ses = np.array([1.0, 2.0, 4.0]), np.array([0.5, 1.0, 2.0])
-    weights = ses**-2.0
-    one, other = make(), make()
-    for name in NAMES[1:]:
-        one.tell(option=name, value=0.0, se=0.3)
-        other.tell(option=name, value=0.0, se=0.3)
-    for value, se in zip(values, ses, strict=True):
-        one.tell(option="o0", value=value, se=se)
-    other.tell(option="o0", value=float(values @ weights / weights.sum()), se=float(weights.sum() ** -0.5))
-    assert one.certificate().bound == pytest.approx(other.certificate().bound)
-    assert one.ask()[0].option == other.ask()[0].option
-
-
-def test_what_a_study_says_of_itself():
-    study = make()
-    assert repr(study).startswith("Nothing was measured yet.")
-    told = study.tell(option="o1", value="12.34(5)", block="Monday")
-    assert repr(told) == "Measurement(m-1: o1 = 12.34 ± 0.05)"
-    (job,) = study.ask(sigma=0.005)
-    assert "first look at o0" in job.why
-    assert "this slot is worth 100 usual measurements" in job.why
-    for thing in (study, study.certificate(), study.check()):
-        assert thing._repr_html_().startswith("<div")
-    assert study.frame("events").columns == ["number", "at", "kind", "body"]
 
 
 def test_the_log_is_plain_json():

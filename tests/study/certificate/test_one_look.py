@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import polars as pl
 import pytest
 from tests.support import one_look
 from tests.support.one_look import NAMES, once
@@ -41,29 +40,6 @@ def test_the_bound_follows_from_the_half_widths():
     assert list(certificate.candidates) == may_be_best
 
 
-def test_one_degree_of_freedom_will_do():
-    rows = [{"option": "A", "values": [1.0, 1.2]}, {"option": "B", "value": 3.0, "sd": 0.1, "n": 2}]
-    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
-    assert study.tell(**rows[0]) is not None
-    assert not study.certificate().withheld
-    study.tell(**rows[1])
-    assert np.isfinite(study.certificate().bound)
-
-
-def test_it_comes_through_files_and_logs(tmp_path):
-    study = nw.create_study(tmp_path / "store.db", options=NAMES, eps=0.5, looks="once")
-    study.tell_many(pl.DataFrame(ROWS))
-    certificate = study.certificate()
-    again = nw.load_study(tmp_path / "store.db")
-    assert again.looks == "once"
-    assert again.certificate().to_json() == certificate.to_json()
-    study.export(tmp_path / "log.jsonl")
-    nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "other.db")
-    rebuilt = nw.load_study(tmp_path / "other.db")
-    assert rebuilt.certificate().bound == certificate.bound
-    assert nw.verify_certificate(certificate.to_json(), rebuilt).looks == "once"
-
-
 def test_the_same_measurements_looked_at_otherwise_are_another_certificate():
     at_once, usual = once(ROWS).certificate(), once(ROWS, looks="any time")
     assert at_once.data != usual.certificate().data
@@ -87,13 +63,6 @@ def test_switching_to_once_is_an_event_that_says_what_it_costs():
     # The model is what it was: nothing is said to have been chosen by looking.
     assert not any("the model was chosen" in said for said in certificate.assumptions)
     assert nw.verify_certificate(before, study).looks == "any time"
-
-
-def test_switching_the_model_and_the_looks_at_once():
-    study = once(ROWS, looks="any time", span=8.0)
-    study.switch("linear", looks="once")
-    assert (study.model, study.looks) == ("linear", "once")
-    assert any("the model was chosen" in said for said in study.certificate().assumptions)
 
 
 def test_there_is_no_way_back():

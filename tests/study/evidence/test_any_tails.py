@@ -14,7 +14,6 @@ import noisewise as nw
 from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.evidence.any_tails import STAKES, AnyTails, PerOption, centres, grid_weights, rows_of
 from noisewise.study.evidence.kind import DOWN, UP
-from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.reach import reaches
 
 RESOLUTION = 0.5
@@ -125,17 +124,6 @@ def test_it_seldom_speaks_against_the_truth(law):
         ever = found.reshape(sequences, length).max(axis=1)
         for alpha in (0.5, 0.05):
             assert (ever >= math.log(1.0 / alpha)).sum() <= binom.isf(FALSE_ALARM / 16.0, sequences, alpha)
-
-
-def test_normal_errors_cost_little():
-    rng = np.random.default_rng(2)
-    for size, most in ((10, 1.25), (40, 1.05), (200, 1.02)):
-        option = np.repeat(np.arange(20), size)
-        rows = rows_of(option, rng.standard_normal(option.size), np.ones(option.size), 20)
-        rows = rows._replace(value=rows.value - centres(rows, RESOLUTION)[option])
-        here = reaches([AnyTails(rows, RESOLUTION)], np.arange(20), np.array([6.0]), UP)
-        normal = KnownErrorBars(np.full(20, float(size)), np.zeros(20), RESOLUTION)
-        assert np.exp(np.log(here / reaches([normal], np.arange(20), np.array([6.0]), UP)).mean()) < most
 
 
 def test_one_error_moves_an_estimate_by_about_a_standard_error():

@@ -12,7 +12,6 @@ from scipy import integrate, special
 from tests.support.effort import effort
 from tests.support.sampling_adversary import ever_wrong
 
-from noisewise.study.evidence import own_scatter
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import CHOSEN, IDLE, Stacks, levels_for, of_suprema

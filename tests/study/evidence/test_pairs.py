@@ -163,3 +163,13 @@ def test_options_without_items_have_no_half_width():
     study = study_of([[1, 0], [1, 1], []])
     assert paired(study).half_widths(0)[2] == np.inf
     assert (paired(study).half_widths(2)[:2] == np.inf).all()
+
+
+def test_the_scatter_of_differences_is_that_of_paired_items():
+    rng = np.random.default_rng(4)
+    hard = rng.random(2000) < 0.5
+    a = np.where(rng.random(2000) < 0.05, ~hard, hard).astype(int).tolist()
+    b = np.where(rng.random(2000) < 0.05, ~hard, hard).astype(int).tolist()
+    study = study_of([a, b])
+    assert paired(study).scatter(0)[1] == pytest.approx(np.var(np.subtract(a, b)), rel=0.02)
+    assert paired(study).common(0).tolist() == [2000.0, 2000.0]

@@ -130,13 +130,6 @@ def test_the_same_row_again_counts_once_and_is_told():
     assert "No result, left out: row 5" in taken.understood.sentence
 
 
-def test_options_that_hang_together_in_no_row_are_studies_of_their_own():
-    rows = [("s", "A", "P", 1.0, 0.5), ("s", "C", "B", 0.5, 0.6)]
-    frame = told(table(*rows)).frame("measurements")
-    assert frame["minus"].to_list() == ["P", "B"]
-    assert frame["key"].to_list() == ["s: A - P", "s: C - B"]
-
-
 def test_ratios_are_not_taken_for_differences():
     rows = table(*ONE, names=("study", "t1", "t2", "OR", "se"))
     with pytest.raises(ValueError, match="holds ratios: differences are of their logarithms"):
@@ -263,18 +256,6 @@ def test_an_arm_needs_a_block_and_is_no_difference():
         study.tell(option="A", value=1.0, se=0.1, block="s", key="a")
     study.amend("a", "misread", 2.0)
     assert study.events()[-1].body["content"]["arm"] is True
-
-
-def test_differences_of_one_block_that_share_an_option_are_named():
-    study = begun()
-    study.tell(plus="A", minus="P", value=1.0, se=0.5, block="trial 7")
-    study.tell(plus="A", minus="P", value=1.1, se=0.5, block="trial 7")
-    assert not study.check().notes
-    study.tell(plus="P", minus="B", value=-1.5, se=0.6, block="trial 7")
-    (note,) = study.check().notes
-    assert "m-1, m-2, m-3 of block trial 7 share P and count as independent" in note
-    assert any("have no error in common" in said for said in study.certificate().assumptions)
-    assert not told(table(*ONE)).check().notes
 
 
 def test_a_study_that_got_another_arm_does_not_count_twice():

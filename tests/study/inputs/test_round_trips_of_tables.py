@@ -130,9 +130,7 @@ def test_any_frame_in_any_dialect_reads_back_the_same(dialect, data):
         assert understood.units == {"value": "ms", "se": "ms"}
 
 
-@settings(
-    max_examples=effort(5, 25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=effort(5, 25), deadline=None, suppress_health_check=ONE_FOLDER)
 @given(rows=tables(WIDE), ending=st.sampled_from([".parquet", ".arrow", ".feather"]))
 def test_files_that_keep_types_read_back_the_same(tmp_path, rows, ending):
     frame = pl.DataFrame(
@@ -146,9 +144,7 @@ def test_files_that_keep_types_read_back_the_same(tmp_path, rows, ending):
     assert understand(path).guesses == []
 
 
-@settings(
-    max_examples=effort(5, 25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=effort(5, 25), deadline=None, suppress_health_check=ONE_FOLDER)
 @given(rows=tables("abcXYZ 0123456789.,;#%é日"), as_texts=st.booleans(), dialect=dialects())
 def test_workbooks_read_back_the_same(tmp_path, rows, as_texts, dialect):
     openpyxl = pytest.importorskip("openpyxl")

@@ -93,28 +93,6 @@ def test_a_comma_between_thousands_is_not_taken_for_a_decimal_one():
     refused(study, lambda: study.tell(option="A", value="-2,500,000", se=1.0), r"without commas: -2500000\.")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"option,value,se\nA\x81,1,0.1\n", "line 2 of 'm.csv' is in another encoding: save it as UTF-8"),
-        (b"option,value,se\n\xc3\xa9\xe9,1,0.1\n", "line 2 of 'm.csv' is in another encoding than the rest"),
-        (b"option,value,se\nA,1,0\x001\n", "line 2 of 'm.csv' holds a byte 0"),
-        (b'option,value,se\n"A,1,0.1\n', "the quotation mark in line 2 of 'm.csv' is never closed"),
-        (b'option,value,se\nA"B"C,1,0.1\n', "line 2 of 'm.csv' has a quotation mark in the middle of a cell"),
-        (b"option,value,value\nA,1,1\n", "'value' stands twice"),
-        (b"option,value,\nA,1,2\n", r"row 1 \(line 2\) has a cell in a column without a name"),
-        (b"", "'m.csv' is empty"),
-        (
-            b'option,value,se\n"A\nB",1,0.1\n',
-            r"row 1 \(line 2\): `option` must be plain text in one line; 'A",
-        ),
-    ],
-)
-def test_broken_texts_are_refused(tmp_path, content, message):
-    study = study_of("A", "B")
-    refused(study, lambda: study.tell_many(write(tmp_path / "m.csv", content)), message)
-
-
 # ---- what a spreadsheet would run
 
 
@@ -328,30 +306,3 @@ def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
         assert [(e.number, e.at, e.kind) for e in events.outlines] == [
             (e.number, e.at, e.kind) for e in events
         ]
-
-
-def test_parsing_happens_once_and_only_news_are_checked_again(tmp_path, monkeypatch):
-    """Somebody else tells between the check and the append, three times."""
-    from noisewise.study import table_entries as module
-
-    checks = []
-    check = module.check_batch
-    monkeypatch.setattr(module, "check_batch", lambda *a, **k: checks.append(1) or check(*a, **k))
-    one = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.1)
-    other = nw.load_study(tmp_path / "s.db")
-    storage, append = one._storage, one._storage.append
-    interruptions = iter(range(3))
-
-    def interrupted(name, after, events):
-        if next(interruptions, None) is not None:
-            other.tell(option="B", value=1.0, se=0.1, key=f"theirs-{after}")
-        return append(name, after, events)
-
-    monkeypatch.setattr(storage, "append", interrupted)
-    monkeypatch.setattr(storage, "turn", None, raising=False)
-    monkeypatch.setattr(one, "_turn", lambda meanwhile: __import__("contextlib").nullcontext())
-    monkeypatch.setattr(other, "_turn", lambda meanwhile: __import__("contextlib").nullcontext())
-    taken = one.tell_many({"option": ["A", "A"], "value": [1.0, 2.0], "se": [0.1, 0.1], "key": ["a", "b"]})
-    assert [told.number for told in taken] == [4, 5]
-    assert len(checks) == 1
-    assert nw.load_study(tmp_path / "s.db").n_measurements == 5

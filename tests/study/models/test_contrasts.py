@@ -174,18 +174,3 @@ def test_first_values_of_honest_blocks_rarely_raise_doubt():
     studies, most = effort((25, 3), (150, 6))
     # Some are left after their first value, whatever came out.
     assert doubts(studies, 80, lambda k, rng: "a" if k % 12 == 0 else "ab") <= most
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_new_block_is_not_filled_with_one_option(seed):
-    rng = np.random.default_rng(seed)
-    study = nw.create_study(options=NAMES, eps=0.1)
-    for k, name in enumerate(NAMES):
-        study.tell(option=name, value=0.3 * k + rng.normal(), se=1.0, block="day 0")
-    for day in range(1, 5):
-        asked = []
-        for _ in range(4):
-            (job,) = study.ask(sigma=0.1)
-            asked.append(job.option)
-            study.tell(job, 0.3 * NAMES.index(job.option) + 5.0 * day, se=0.1, block=f"day {day}")
-        assert len(set(asked)) > 1

@@ -13,6 +13,7 @@ from tests.support.measured import BLOCKS, plain_design, seven_options
 
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models.boundary import LINEAR, Shares
+from noisewise.study.models.networks import contrasts
 from noisewise.study.models.networks.contrasts import ELLIPSOIDS, PAIRS, Contrasts
 from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.sums import pool
@@ -102,3 +103,21 @@ def test_shares_of_the_error_probability_add_up_to_less_than_one():
         pairs = sum(np.exp(-changed.doubt(k))[np.arange(n_now) != k].sum() for k in range(n_now))
         assert comparing + pairs + fixed.limits + fixed.connected <= 1.0 + 1e-12
     assert sum(tuning.share for tuning in LINEAR) <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("any_choice", [False, True])
+def test_few_blocks_with_many_options_bound_hardly_more(monkeypatch, any_choice):
+    told = seven_options(np.random.default_rng(5), rows=80, differences=False)
+    fit = fit_independent(N, pool(told, told.sigma, 1.0))
+    shares = Shares(0.05, N, N, False)
+    dense = Contrasts(fit.components, shares, 0.7, any_choice=any_choice)
+    monkeypatch.setattr(contrasts, "make_part", contrasts.BorderPart)
+    bordered = Contrasts(fit.components, shares, 0.7, any_choice=any_choice)
+    for option in range(N):
+        ratio = (
+            bordered.half_widths(option)[np.arange(N) != option]
+            / dense.half_widths(option)[np.arange(N) != option]
+        )
+        # Hadamard's bound of a determinant is never below it.
+        assert (ratio >= 1.0 - 1e-9).all()
+        assert (ratio <= 1.15).all()

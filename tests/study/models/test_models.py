@@ -1,6 +1,5 @@
 """One class per model: a fourth one is one class, and no other module asks for a model's name."""
 
-from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -21,7 +20,6 @@ from noisewise.study.models.fit import Fit, left_over
 from noisewise.study.models.study_model import StudyModel
 from noisewise.study.models.sums import totals
 
-SOURCE = Path(nw.__file__).parent
 #: A known law that the options of the fourth model are drawn from.
 CENTRE, SPREAD = 5.0, 1.0
 
@@ -142,16 +140,6 @@ def test_a_fourth_model_can_be_switched_to_and_is_in_the_log(fourth):
     assert study.model == fourth
     assert np.isfinite(study.certificate().bound)
     assert any(event.kind == "switch" and event.body["model"]["model"] == fourth for event in study.events())
-
-
-def test_every_module_of_kinds_is_a_model():
-    files = {path.stem for path in (SOURCE / "study" / "models" / "kinds").glob("*.py")} - {"__init__"}
-    modules = {model.__module__.rpartition(".")[2] for model in registry._CLASSES.values()}
-    assert files == modules
-    for name, model in registry._CLASSES.items():
-        assert name == model.facts.name
-        assert issubclass(model, StudyModel)
-        assert model.radius
 
 
 def test_the_ridge_makes_weights_within_the_span_at_most_one():

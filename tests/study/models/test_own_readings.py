@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from tests.support.commands import run
 
 import noisewise as nw
 from noisewise.study.models.own_readings import has_own_scatter
@@ -121,20 +120,6 @@ def test_what_is_voided_or_amended_is_as_if_it_had_been_told_right(question):
     study.amend("m-2", "misread", values=[3.0, 2.0, 4.5, 1.9])
     changed = [*rows[:1], ("B", [3.0, 2.0, 4.5, 1.9]), *rows[2:]]
     assert study.certificate().bound == told(changed, **question).certificate().bound
-
-
-@pytest.mark.parametrize("question", [{}, {"scatter": "own"}, {"bounds": (-20.0, 30.0)}])
-def test_a_log_rebuilds_to_the_same_certificate(tmp_path, question):
-    store = tmp_path / "s.db"
-    study = told(store=str(store), **question)
-    study.amend("m-3", "a note", note="by hand")
-    path = tmp_path / "log.jsonl"
-    assert run("export", str(store), "--out", str(path)).exit_code == 0
-    nw.rebuild_study(path, str(tmp_path / "t.db"))
-    again = nw.load_study(str(tmp_path / "t.db"))
-    assert again.certificate().to_json() == study.certificate().to_json()
-    assert again.specification.to_plain() == study.specification.to_plain()
-    nw.verify_certificate(study.certificate().to_json(), again)
 
 
 def test_single_readings_between_bounds_are_kept_in_the_log():

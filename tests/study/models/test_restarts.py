@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
-from tests.support.effort import effort
+from tests.support.effort import LONG, effort
 
 import noisewise as nw
 from noisewise.study.log.measurements import Columns
@@ -161,7 +161,8 @@ def test_regions_hold_at_every_moment_whatever_a_knowing_sampler_does():
             plus.append(most if count % 2 else int(np.argmin(off)))
             noise.append(rng.normal())
         missed.append(wrong)
-    assert 0 < sum(missed) <= MOST_MISSES
+    assert sum(missed) <= MOST_MISSES
+    assert any(missed) or not LONG  # or the test could not fail
 
 
 def columns_of(plus, value):

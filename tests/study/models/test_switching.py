@@ -298,3 +298,12 @@ def test_certificates_hold_when_deviations_have_the_stated_size():
     outcomes = [simulated.run(simulated.stated, seed) for seed in range(20)]
     assert sum(outcome.missed for outcome in outcomes) <= MOST_MISSES_OF_20
     assert sum(outcome.stopped for outcome in outcomes) >= 10
+
+
+def test_a_stated_size_that_is_too_small_is_told():
+    study = tell_all(make("linear+deviation", deviation=0.02), told(7, deviation=0.5))
+    check = study.check()
+    assert check.advice == {"deviation": "estimate"}
+    assert "the size of the deviations, the error bars or some measurements are wrong" in check.problems[0]
+    study = tell_all(make("linear+deviation", deviation=0.5), told(7, 200, deviation=0.5, scatter=0.6))
+    assert study.check().advice == {"extra_scatter": "estimate"}

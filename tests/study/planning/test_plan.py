@@ -264,25 +264,6 @@ def test_worlds_agree_with_what_was_measured():
     assert (worlds.std(axis=0) <= 1.1 * errors).all()
 
 
-def test_unmeasured_options_are_like_the_measured_ones():
-    study = nw.create_study(options=[f"o{k}" for k in range(30)], eps=0.4)
-    rng = np.random.default_rng(0)
-    for k in range(20):
-        study.tell(option=f"o{k}", value=10.0 + 2.0 * rng.standard_normal(), se=0.1)
-    worlds = draw_worlds(study._now(), 300, np.random.default_rng(1), None)
-    assert 1.3 < worlds[:, 20:].std() < 3.0
-    many = nw.create_study(options=[f"o{k}" for k in range(300)], eps=0.4)
-    many.tell_many(
-        {
-            "option": many.options,
-            "value": 0.1 * rng.standard_normal(300) + rng.standard_normal(300),
-            "se": [1.0] * 300,
-        }
-    )
-    # The scatter of the estimates is nearly all noise: the options themselves are close together.
-    assert draw_worlds(many._now(), 50, np.random.default_rng(1), None).std() < 0.5
-
-
 @pytest.mark.parametrize("policy", ["widest", "uniform"])
 def test_other_policies_are_followed(policy):
     study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=3.0, policy=policy)
@@ -327,23 +308,6 @@ def test_worlds_scatter_around_the_estimates_as_the_fit_does(model, block):
     contrast = fit.loads - fit.loads[0]
     variances = fit.own + fit.own[0] + np.einsum("ij,jk,ik->i", contrast, fit.covariance[:k, :k], contrast)
     assert np.allclose(apart.std(axis=0)[1:], np.sqrt(variances)[1:], rtol=0.12)
-
-
-def test_an_estimated_size_of_deviations_is_not_taken_for_none():
-    study = wide_study("linear+deviation")
-    with pytest.raises(ValueError, match="state deviation= to look ahead"):
-        study.plan(noise=0.6, paths=3)
-    rng = np.random.default_rng(0)
-    for k in range(8):
-        study.tell(option=f"A{k:02d}", value=float(rng.normal()), se=0.1)
-    # Three weights, a level and 20 degrees of freedom take 24 options, of which 8 were measured.
-    plan = study.plan(noise=0.05, eps=7.9, paths=3)
-    assert plan.low == plan.high == 16
-    assert any("the size of the deviations would be estimated from" in note for note in plan.notes)
-    assert plan.forecasts[0].cost == pytest.approx(16.0)
-    few = told_study("linear+deviation")
-    with pytest.raises(ValueError, match="from the 6 options that there are, which takes 23"):
-        few.plan(noise=0.3)
 
 
 def test_without_any_option_there_is_nothing_to_plan(tmp_path):

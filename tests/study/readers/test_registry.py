@@ -163,23 +163,6 @@ def test_two_that_import_the_same_file_at_once_tell_it_once(tmp_path):
     assert len(study.options) == 4
 
 
-def test_options_of_items_are_added_with_their_items():
-    rows = [
-        ReadRow(f"line {at}", {"option": option, "item": item, "value": value})
-        for at, (option, item, value) in enumerate(
-            [("a", "q1", 1.0), ("a", "q2", 0.0), ("b", "q1", 1.0), ("b", "q2", 1.0)], 1
-        )
-    ]
-    study = nw.create_study(":memory:", options=["a", "c"], eps=0.1)
-    study.tell_many(Readout(rows), unknown="add")
-    assert study.options == ["a", "c", "b"]
-    assert study.n_measurements == 2
-    assert len(study.tell_many(Readout(rows))) == 0
-    assert Readout(rows[:2]).only("x") == {"items": {"q1": 1.0, "q2": 0.0}}
-    with pytest.raises(ValueError, match="`block` must be left out for items"):
-        Readout(rows).in_block("monday")
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
 def test_a_pipe_can_be_read(tmp_path):
     pipe = tmp_path / "pipe"
@@ -188,21 +171,6 @@ def test_a_pipe_can_be_read(tmp_path):
         pool.submit(pipe.write_bytes, HYPERFINE.read_bytes())
         study = nw.create_study(":memory:", options=["a"], goal="min", eps=0.001)
         assert len(study.import_from(pipe, "auto", unknown="add")) == 3
-
-
-def test_a_plain_table_can_add_options_too():
-    study = nw.create_study(":memory:", options=["a"], eps=0.1)
-    table = {"option": ["a", "b"], "value": [1.0, 2.0], "se": [0.1, 0.1]}
-    with pytest.raises(KeyError, match="'b' is not in the catalogue"):
-        study.tell_many(table)
-    assert len(study.tell_many(table, unknown="add")) == 2
-    assert study.options == ["a", "b"]
-    more = {"option": [" a", "c ", "b", "d"], "value": [3.0, 4.0, 5.0, None], "se": [0.1, 0.1, 0.1, None]}
-    taken = study.tell_many(more, unknown="skip")
-    assert [one.option for one in taken] == ["a", "b"]
-    assert "not in the catalogue: c, d." in str(taken.understood)
-    with pytest.raises(ValueError, match="`unknown` must be one of 'refuse', 'add', 'skip'"):
-        study.tell_many(more, unknown="drop")
 
 
 def test_options_with_features_cannot_be_added_by_name_alone():
@@ -241,17 +209,3 @@ def test_one_benchmark_of_two_versions_compares_the_versions(tmp_path):
         study.import_from(PYTEST, called="old")
     with pytest.raises(ValueError, match="no option is called 'test_join'"):
         study.import_from(PYTEST, only="test_join")
-
-
-def test_the_fields_of_one_measurement_can_be_told():
-    readout = nw.readers.read(HYPERFINE)
-    assert set(readout.only("tac data.txt")) == {"values"}
-    with pytest.raises(ValueError, match=r"no result for 'ls'; it has 'sort data.txt'"):
-        readout.only("ls")
-    single = readout.about("tac*")
-    assert single.only("whatever it is called")["values"] == readout.only("tac data.txt")["values"]
-    intervals = nw.readers.read(fixture("asv", "plain.json"))
-    told = intervals.only("sums.time_join")
-    assert set(told) == {"value", "ci", "level", "key"}
-    study = nw.create_study(":memory:", options=["a", "b"], eps=0.1)
-    assert study.tell(option="a", **told).kind == "known"

@@ -288,3 +288,9 @@ def test_events_of_go_test_are_read_as_what_they_print():
     assert [r.fields for r in read_text(text, "go-bench").rows] == [
         r.fields for r in nw.readers.read(GO).rows
     ]
+
+
+def test_benchmarks_that_failed_are_left_out_and_said():
+    readout = nw.readers.read(fixture("google-benchmark", "failed.json"), "google-benchmark")
+    assert "BM_Broken" not in readout.options
+    assert readout.notes[0] == "Left out, because they failed: BM_Broken (no such device)."

@@ -22,7 +22,6 @@ from noisewise.study.running.owners import is_left_behind, mark
 from noisewise.study.running.run import MeasuringError, group_size
 
 OPTIONS = [f"o{k}" for k in range(6)]
-LONG_PROCESSES = pytest.param("processes", marks=pytest.mark.long("processes"))
 #: Seconds to wait for what is certain to come.
 WAIT = 120.0
 
@@ -51,7 +50,7 @@ def told(study):
     ]
 
 
-@pytest.mark.parametrize("on", [None, "threads", "executor", "async", LONG_PROCESSES])
+@pytest.mark.parametrize("on", [None, "threads", "processes", "executor", "async"])
 def test_whoever_measures_the_run_is_the_same(on):
     async def later(job):
         await asyncio.sleep(0)
@@ -211,7 +210,7 @@ def test_an_option_that_always_fails_ends_the_run_or_is_excluded():
     assert found.reached
 
 
-@pytest.mark.parametrize("on", ["threads", LONG_PROCESSES])
+@pytest.mark.parametrize("on", ["threads", pytest.param("processes", marks=pytest.mark.long("processes"))])
 def test_a_worker_that_hangs_is_timed_out_and_its_option_asked_again(on, tmp_path, monkeypatch):
     hung, began = tmp_path / "hung", crews.Crew.began
     given_up = []
@@ -463,14 +462,3 @@ def test_many_workers_spend_no_more_than_a_budget_of_cost(workers):
     priced = nw.create_study(options={"id": ["A", "B"], "cost": [10.0, 10.0]}, eps=0.3, cost="cost")
     spent = priced.run(lambda job: (1.0, 1.0), workers=workers, until="spent", budget={"cost": 100.0})
     assert spent.measured == 10
-
-
-def test_a_run_leaves_settings_of_the_process_alone():
-    before, seen = sys.getswitchinterval(), set()
-
-    def measure(job):
-        seen.add(sys.getswitchinterval())
-        return measured(job)
-
-    fresh().run(measure, workers=8, budget=16, until="spent")
-    assert seen == {before}

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import noisewise as nw
-from noisewise.study.stores.sqlite import leftovers
 from noisewise.study.stores.sqlite.identity import Watch
 
 
@@ -210,26 +209,6 @@ def test_a_watch_is_closed_with_its_last_user(tmp_path):
     assert times_open(path) == 0
     assert watches[0].header().is_sqlite  # and opened again when it is needed
     watches[0].close()
-
-
-def test_a_log_that_is_being_written_is_not_taken_for_a_foreign_one(tmp_path, monkeypatch):
-    """Looks at file and log are of different moments: only what stays amiss is."""
-    path = tmp_path / "z.db"
-    study = make(path)
-    watch = Watch(path)
-    real, calls = leftovers.read_log, []
-
-    def amiss_at_first(place):
-        calls.append(place)
-        log = real(place)
-        early = log.first._replace(counter=log.first.counter + 7)
-        return log._replace(first=early) if len(calls) == 1 else log
-
-    monkeypatch.setattr(leftovers, "read_log", amiss_at_first)
-    leftovers.check_log(watch)
-    assert len(calls) > 1
-    watch.close()
-    study._storage.close()
 
 
 def test_restoring_replaces_a_store_safely(tmp_path):

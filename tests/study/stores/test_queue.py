@@ -206,25 +206,6 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
     assert [job.id for job in study.pending] == ["ask-1", "ask-2"]
 
 
-def test_whatever_else_happens_meanwhile_makes_a_suggestion_anew(tmp_path, monkeypatch):
-    study = nw.create_study(tmp_path / "s.db", options=["A", "B", "C"], eps=0.5, span=4.0)
-    rival = nw.load_study(tmp_path / "s.db")
-    study.tell_many({"option": ["A", "B", "C"], "value": [0.0] * 3, "se": [0.5, 0.5, 2.0]})
-    assert study.ask(dry_run=True)[0].option == "C"
-    prepare, done = suggestion.Asking, []
-
-    def prepared(*arguments, **named):
-        made = prepare(*arguments, **named)
-        done.append(1)
-        if len(done) == 1:
-            rival.exclude("C", reason="broken")
-        return made
-
-    monkeypatch.setattr(suggestion, "Asking", prepared)
-    assert study.ask()[0].option != "C"
-    assert len(done) == 2
-
-
 def test_suggestions_and_measurements_in_any_mixture_give_one_state():
     """Read at once or one by one: runs are entered together, and an edited log is not."""
     study = nw.create_study(options=["A", "B"], eps=0.5)
