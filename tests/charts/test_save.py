@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from tests.support.browser import CHROMIUM, Browser
+from tests.support.waiting import wait_until
 
 from noisewise.charts import (
     intervals_per_option,
@@ -108,6 +109,7 @@ def test_an_unknown_name_is_an_attribute_error():
     assert set(charts.__all__) <= set(dir(charts))
 
 
+@pytest.mark.long("browsers")
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 def test_a_page_is_drawn_under_its_own_strict_policy_wide_and_narrow_light_and_dark(options, tmp_path):
     path = save_chart(intervals_per_option(options, recommended="A-49", bound=0.1), tmp_path / "chart.html")
@@ -119,11 +121,8 @@ def test_a_page_is_drawn_under_its_own_strict_policy_wide_and_narrow_light_and_d
             browser.look(width, dark=dark)
             browser.open(path)
             # The script draws after the page was loaded.
-            drawn = browser.run(
-                "new Promise(done => { const look = () => document.querySelectorAll('#chart svg path').length"
-                " > 20 ? done(true) : setTimeout(look, 50); look() })"
-            )
-            assert drawn
+            drawn = "document.querySelectorAll('#chart svg path').length > 20"
+            wait_until(lambda: browser.run(drawn), "the drawing")  # noqa: B023
             refused = [said for said in browser.complaints() if "WARN" not in said]
             assert refused == []
             assert browser.run("document.documentElement.scrollWidth") <= width

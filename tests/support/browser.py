@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 
+from tests.support.waiting import wait_until
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 if CHROMIUM is None and os.environ.get("NOISEWISE_NEEDS_BROWSER"):
     raise RuntimeError(
@@ -71,7 +73,7 @@ class Browser:
             os.close(self._to)
             os.close(self._from)
             try:
-                self._process.wait(20)
+                self._process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
@@ -131,13 +133,11 @@ class Browser:
 
     def loaded_anew(self):
         """Wait for a page that the last click leads to."""
-        give_up = time.monotonic() + PATIENCE
-        while not self._is_complete() or not any(
-            event.get("method") == "Page.loadEventFired" for event in self._events[self._seen :]
-        ):
-            assert time.monotonic() < give_up
-            time.sleep(0.02)
+        wait_until(lambda: self._is_complete() and self._has_loaded(self._seen), "the next page")
         self._seen = len(self._events)
+
+    def _has_loaded(self, since=0):
+        return any(event.get("method") == "Page.loadEventFired" for event in self._events[since:])
 
     def _is_complete(self):
         try:
@@ -151,7 +151,7 @@ class Browser:
 
     def loaded(self):
         """Wait until the page that is on its way is there."""
-        while not any(event.get("method") == "Page.loadEventFired" for event in self._events):
+        while not self._has_loaded():
             self._events.append(self._read())
 
     def run(self, script):

@@ -3,12 +3,12 @@
 import base64
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 from tests.support.browser import Browser
 from tests.support.servers import in_thread
+from tests.support.waiting import wait_until
 
 import noisewise as nw
 from noisewise.cli.demo import _World
@@ -63,6 +63,8 @@ TYPED = """(() => {
   form['ci.hi'].dispatchEvent(new Event('input', {bubbles: true}));
 })()"""
 
+PREVIEWED = "document.querySelector('#preview').textContent.includes('it enters with')"
+
 
 def store_to_show(path):
     """A few studies as a laboratory and an evaluation team may have them."""
@@ -99,14 +101,15 @@ def main(folder):
             for name, address, width, height, dark in PICTURES:
                 browser.look(width, height=height, dark=dark)
                 browser.visit(home + address)
-                while browser.run("document.querySelector('[data-unfinished]') !== null"):
-                    time.sleep(0.5)
+                finished = "document.querySelector('[data-unfinished]') === null"
+                wait_until(lambda: browser.run(finished), "the whole page")  # noqa: B023
                 if name == "serve-tell":
                     browser.run(TYPED)
                 for step in STEPS.get(name, ()):
                     browser.run(step)
                     browser.loaded_anew()
-                time.sleep(1.0)
+                if name == "serve-tell":
+                    wait_until(lambda: browser.run(PREVIEWED), "the preview")
                 clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
                 shot = browser._ask("Page.captureScreenshot", format="png", clip=clip)
                 (Path(folder) / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from noisewise.web.connections import MOST_GATHERED, GatheredWrites
+from noisewise.web.connections import GatheredWrites
 
 
 class Line:
@@ -48,17 +48,3 @@ def test_what_was_written_is_sent_before_the_end():
         return line.done
 
     assert asyncio.run(answer()) == [b"last words", "closed"]
-
-
-def test_much_is_sent_at_once_and_in_order():
-    async def answer():
-        line = Line()
-        gathered = GatheredWrites(line)
-        gathered.write(b"head")
-        gathered.write(b"x" * MOST_GATHERED)
-        assert line.done == [b"head" + b"x" * MOST_GATHERED]
-        gathered.write(b"rest")
-        await asyncio.sleep(0)
-        return line.done[1:]
-
-    assert asyncio.run(answer()) == [b"rest"]

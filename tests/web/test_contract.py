@@ -1,6 +1,7 @@
 """The JSON interface does what the study does, on every kind of store."""
 
 import json
+import sqlite3
 
 import pytest
 from starlette.testclient import TestClient
@@ -22,7 +23,14 @@ def database():
         pytest.skip(str(problem))
 
 
-@pytest.fixture(params=["sqlite", "postgres", "memory"])
+STORES = [
+    "sqlite",
+    pytest.param("postgres", marks=pytest.mark.long("PostgreSQL")),
+    pytest.param("memory", marks=pytest.mark.long("stores")),
+]
+
+
+@pytest.fixture(params=STORES)
 def store(request, tmp_path):
     if request.param == "postgres":
         return fresh_database(request.getfixturevalue("database"))
@@ -279,3 +287,34 @@ def test_a_study_that_another_process_renames_is_found_under_its_new_name(client
     assert client.get(f"{API}/chai").json()["measurements"] == 3
     small_study(client.store, "tea").tell(option="A", value=9.0, se=0.1)
     assert client.get(f"{API}/tea").json()["measurements"] == 4
+
+
+def test_a_study_is_made_as_a_rehearsal(client):
+    asked = {"name": "new", "results": "option,value,se\nA,1,0.1\nB,2,0.1\n", "eps": 0.1, "dry_run": True}
+    said = client.post(API, json=asked)
+    assert (said.status_code, said.json()["told"], said.json()["options"]) == (200, 2, 2)
+    assert said.json()["understood"]
+    assert nw.open_store(client.store).names() == ["tea"]
+    made = client.post(API, json=asked | {"dry_run": False})
+    assert (made.status_code, made.json()["told"]) == (201, 2)
+    assert nw.load_study(client.store, "new").n_measurements == 2
+
+
+def test_studies_are_listed_quickly(client):
+    (row,) = client.get(API, params={"quick": True}).json()["studies"]
+    assert (row["name"], row["measurements"], row["state"], row["leader"]) == ("tea", 3, None, None)
+
+
+def _damage(file):
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE noisewise_events SET at = at + 1 WHERE number = 2")
+    connection.close()
+
+
+def test_a_damaged_log_is_found_though_it_was_verified_before(tmp_path):
+    small_study(tmp_path / "studies.db")
+    with TestClient(make_app(tmp_path / "studies.db"), base_url="http://localhost") as client:
+        assert client.get(f"{API}/tea/verify").json()["fits"] is True
+        _damage(tmp_path / "studies.db")
+        said = client.get(f"{API}/tea/verify").json()
+        assert (said["fits"], said["verdicts"][0]["event"]) == (False, 2)

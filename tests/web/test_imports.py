@@ -35,6 +35,16 @@ def client(tmp_path):
         yield client
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory):
+    store = tmp_path_factory.mktemp("store") / "studies.db"
+    small_study(store)
+    with TestClient(make_app(store), base_url="http://localhost") as client:
+        client.store = store
+        yield client
+    assert nw.load_study(store).n_events == 4
+
+
 def sent(*files, **more):
     return {
         "table": {
@@ -75,7 +85,14 @@ def test_bytes_come_in_base64(client):
     assert client.post(IMPORTS, json=sent({"name": "run.json", "base64": content})).json()["told"] == 2
 
 
-@pytest.mark.parametrize("name", sorted(name for name in names() if (FIXTURES / name).is_dir()))
+READERS = sorted(name for name in names() if (FIXTURES / name).is_dir())
+#: One that reads a file, and one that reads a folder.
+QUICK = ("criterion", "hyperfine")
+
+
+@pytest.mark.parametrize(
+    "name", [one if one in QUICK else pytest.param(one, marks=pytest.mark.long("stores")) for one in READERS]
+)
 def test_every_reader_reads_what_was_sent_as_it_reads_files_here(tmp_path, name):
     case = case_of(name)
     folder = name == "criterion"  # which looks at paths, and at files beside others
@@ -124,14 +141,13 @@ def test_every_reader_reads_what_was_sent_as_it_reads_files_here(tmp_path, name)
     ],
     ids=lambda part: str(part)[:40].encode("ascii", "replace").decode() if not isinstance(part, str) else "",
 )  # fmt: skip
-def test_files_that_make_no_sense_are_refused_and_nothing_is_told(client, change, says):
+def test_files_that_make_no_sense_are_refused_and_nothing_is_told(unchanged, change, says):
     body = json.dumps(change)
-    answer = client.post(IMPORTS, content=body, headers={"Content-Type": "application/json"})
+    answer = unchanged.post(IMPORTS, content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422, answer.text
     assert says in answer.json()["detail"]
     assert "/tmp" not in answer.text
-    assert os.fspath(client.store.parent) not in answer.text
-    assert nw.load_study(client.store).n_events == 4
+    assert os.fspath(unchanged.store.parent) not in answer.text
 
 
 def test_what_a_study_warns_of_is_in_the_answer(client):

@@ -25,12 +25,12 @@ def app_and_secrets(tmp_path_factory):
     return guarded_app(tmp_path_factory.mktemp("roles"))
 
 
-def all_routes():
-    app = make_app(":memory:")
-    return list(routes_of(app.routes))
+@pytest.fixture(scope="module")
+def reading(tmp_path_factory):
+    return guarded_app(tmp_path_factory.mktemp("reading"), read_only=True, rate=1e9, burst=1e9)
 
 
-ROUTES = all_routes()
+ROUTES = list(routes_of(make_app(":memory:").routes))
 
 
 def address_of(path):
@@ -39,12 +39,6 @@ def address_of(path):
         path = path.replace(f"{{{name}}}", value)
     assert "{" not in path, f"{path}: say what stands there"
     return path
-
-
-def test_all_routes_are_found():
-    paths = {path for _, path, _ in ROUTES}
-    assert {"/", "/healthz", "/metrics", "/api/v1/studies/{study}/tells"} <= paths
-    assert len(ROUTES) > 40
 
 
 def test_every_route_declares_a_role_or_is_known_to_be_for_everybody():
@@ -98,9 +92,8 @@ def test_a_route_refuses_whoever_may_less(app_and_secrets, method, path):
         if m == "POST" and (role_of(route) or Role.VIEWER) > Role.VIEWER and "shares" not in p
     ],
 )
-def test_a_server_that_only_reads_refuses_every_change(tmp_path_factory, method, path):
-    folder = tmp_path_factory.mktemp("reading")
-    app, secrets = guarded_app(folder, read_only=True)
+def test_a_server_that_only_reads_refuses_every_change(reading, method, path):
+    app, secrets = reading
     bodies = {
         "tells": {"option": "A", "value": 1.0, "se": 0.1},
         "studies": {"name": "new", "options": ["A", "B"], "eps": 1.0},

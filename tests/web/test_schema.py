@@ -1,16 +1,15 @@
 """Random requests of every operation: nothing but what is described, and never a fault of the server."""
 
-import os
-
 import hypothesis
 import pytest
+from tests.support.effort import effort
 from tests.support.servers import in_thread
 from tests.support.web_stores import guarded_app
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
-#: Examples of each operation; NOISEWISE_SCHEMA_EXAMPLES=60 makes more than 2,000 of all.
-EXAMPLES = int(os.environ.get("NOISEWISE_SCHEMA_EXAMPLES", "4"))
+#: Examples of each operation.
+EXAMPLES = effort(1, 20)
 
 
 @pytest.fixture(scope="module")

@@ -14,14 +14,15 @@ RESULT = {"option": "A", "value": 1.0, "se": 0.1}
 LONG_KEY = {"Idempotency-Key": "k" * 1001}
 
 
-@pytest.fixture
-def both(tmp_path):
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
     """The same studies behind a server as it is, and behind one without the short way."""
     clients = []
     for name in ("short", "long"):
-        folder = tmp_path / name
-        folder.mkdir()
-        app, secrets = guarded_app(folder, clock=lambda: NOW, root_path="/lab", pages_later=True)
+        folder = tmp_path_factory.mktemp(name)
+        app, secrets = guarded_app(
+            folder, clock=lambda: NOW, root_path="/lab", pages_later=True, rate=1e9, burst=1e9
+        )
         if name == "long":
             app.router.routes[:] = [one for one in app.router.routes if not isinstance(one, ShortWay)]
         client = TestClient(app, base_url="http://localhost", raise_server_exceptions=False)
@@ -37,47 +38,47 @@ def sent(client, end, body, headers, role="worker", study="tea"):
     return answer.status_code, dict(answer.headers), answer.text
 
 
-@pytest.mark.parametrize(
-    ("end", "body", "headers", "status"),
-    [
-        ("tells", RESULT, {}, 201),
-        ("tells", RESULT | {"key": "x"}, {"Idempotency-Key": "x"}, 201),
-        ("tells", RESULT | {"key": "x"}, {"Idempotency-Key": "y"}, 422),
-        ("tells", RESULT, {"If-Match": '"4"'}, 201),
-        ("tells", RESULT, {"If-Match": '"3"'}, 412),
-        ("tells", RESULT, {"If-Match": "nonsense"}, 412),
-        ("tells", RESULT, {"If-Match": '"' + "1" * 100 + '"'}, 422),
-        ("tells", RESULT, LONG_KEY, 422),
-        ("tells", RESULT, {"Idempotency-Key": ""}, None),
-        ("tells", {"tells": [RESULT, RESULT | {"option": "B"}]}, {"Idempotency-Key": "two"}, 201),
-        ("tells", {"tells": []}, {}, 422),
-        ("tells", {"job": "ask-1", "value": 2.0, "se": 0.1}, {}, 201),
-        ("tells", RESULT | {"key": "first A"}, {}, 409),
-        ("tells", RESULT | {"option": "D"}, {}, 422),
-        ("tells", RESULT | {"value": True}, {}, 422),
-        ("tells", RESULT | {"colour": 1.0}, {}, 422),
-        ("tells", b'{"option": "A", "option": "B", "value": 1.0}', {}, 400),
-        ("tells", b"[" * 40 + b"]" * 40, {}, 400),
-        ("tells", b"[" * 100_000, {}, 400),
-        ("tells", b"\xff", {}, 400),
-        ("tells", b"{", {}, 400),
-        ("tells", b"", {}, 422),
-        ("tells", RESULT, {"Content-Type": "application/json; charset=utf-8"}, 201),
-        ("tells", RESULT, {"Content-Type": "text/plain"}, 422),
-        ("asks", {}, {}, 201),
-        ("asks", {"n": 2, "by": "Bob"}, {"Idempotency-Key": "q"}, 201),
-        ("asks", {"n": 0}, {}, 422),
-        ("asks", {"dry_run": True}, {}, 201),
-        ("asks", {"sigma": "much"}, {}, 422),
-        ("asks", b"", {}, 422),
-    ],
-)
-def test_every_answer_is_that_of_the_long_way(both, end, body, headers, status):
-    short, long = (sent(client, end, body, headers) for client in both)
-    assert short == long
-    assert status is None or short[0] == status
-    again, repeated = (sent(client, end, body, headers) for client in both)
-    assert again == repeated
+CASES = [
+    ("tells", RESULT, {"If-Match": '"4"'}, 201),
+    ("tells", RESULT, {}, 201),
+    ("tells", RESULT | {"key": "x"}, {"Idempotency-Key": "x"}, 201),
+    ("tells", RESULT | {"key": "x"}, {"Idempotency-Key": "y"}, 422),
+    ("tells", RESULT, {"If-Match": '"3"'}, 412),
+    ("tells", RESULT, {"If-Match": "nonsense"}, 412),
+    ("tells", RESULT, {"If-Match": '"' + "1" * 100 + '"'}, 422),
+    ("tells", RESULT, LONG_KEY, 422),
+    ("tells", RESULT, {"Idempotency-Key": ""}, None),
+    ("tells", {"tells": [RESULT, RESULT | {"option": "B"}]}, {"Idempotency-Key": "two"}, 201),
+    ("tells", {"tells": []}, {}, 422),
+    ("tells", {"job": "ask-1", "value": 2.0, "se": 0.1}, {}, 201),
+    ("tells", RESULT | {"key": "first A"}, {}, 409),
+    ("tells", RESULT | {"option": "D"}, {}, 422),
+    ("tells", RESULT | {"value": True}, {}, 422),
+    ("tells", RESULT | {"colour": 1.0}, {}, 422),
+    ("tells", b'{"option": "A", "option": "B", "value": 1.0}', {}, 400),
+    ("tells", b"[" * 40 + b"]" * 40, {}, 400),
+    ("tells", b"[" * 100_000, {}, 400),
+    ("tells", b"\xff", {}, 400),
+    ("tells", b"{", {}, 400),
+    ("tells", b"", {}, 422),
+    ("tells", RESULT, {"Content-Type": "application/json; charset=utf-8"}, 201),
+    ("tells", RESULT, {"Content-Type": "text/plain"}, 422),
+    ("asks", {}, {}, 201),
+    ("asks", {"n": 2, "by": "Bob"}, {"Idempotency-Key": "q"}, 201),
+    ("asks", {"n": 0}, {}, 422),
+    ("asks", {"dry_run": True}, {}, 201),
+    ("asks", {"sigma": "much"}, {}, 422),
+    ("asks", b"", {}, 422),
+]
+
+
+def test_every_answer_is_that_of_the_long_way(both):
+    for end, body, headers, status in CASES:
+        short, long = (sent(client, end, body, headers) for client in both)
+        assert short == long
+        assert status is None or short[0] == status, (end, body, headers)
+        again, repeated = (sent(client, end, body, headers) for client in both)
+        assert again == repeated
     logs = [client.get(f"/lab{API}/tea/events", headers=bearer(client.secrets["viewer"])) for client in both]
     first, second = ([(one["kind"], one["body"]) for one in log.json()["rows"]][4:] for log in logs)
     assert first == second

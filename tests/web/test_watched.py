@@ -25,7 +25,7 @@ def database():
         pytest.skip(str(problem))
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.long("PostgreSQL"))])
 def store(request, tmp_path):
     if request.param == "postgres":
         return fresh_database(request.getfixturevalue("database"))

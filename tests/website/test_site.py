@@ -14,11 +14,15 @@ from urllib.parse import unquote
 
 import pytest
 from tests.support.browser import CHROMIUM, Browser
+from tests.support.waiting import wait_until
 
 SITE = Path(__file__).parents[2] / "build" / "site"
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 NEEDED = os.environ.get("NOISEWISE_NEEDS_SITE") == "1"
-pytestmark = pytest.mark.skipif(not (PAGES or NEEDED), reason="there is no site: make docs")
+pytestmark = [
+    pytest.mark.skipif(not (PAGES or NEEDED), reason="there is no site: make docs"),
+    pytest.mark.long("browsers"),
+]
 #: Wider than the window: the first such element, or nothing.
 TOO_WIDE = "document.documentElement.scrollWidth > window.innerWidth + 1"
 
@@ -95,5 +99,5 @@ def test_search_finds_a_page(tmp_path, address):
         browser.look(1280)
         browser.visit(f"{address}/search.html?q=certificate")
         count = "document.querySelectorAll('#search-results li').length"
-        assert browser.run(f"new Promise(done => setTimeout(() => done({count}), 1500))") > 3
+        wait_until(lambda: browser.run(count) > 3, "results of the search")
         assert browser.complaints(address) == []

@@ -1,18 +1,16 @@
 """Results and options that are handed in on a page: tables, items, files of other tools; previewed first."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
-from tests.support.page_worlds import filled_store
 from tests.support.web_pages import HTML, Reader, address_of, token_in
-from tests.support.web_stores import API, guarded_app
 
 import noisewise as nw
 from noisewise.web.app import make_app
-from noisewise.web.pages.views.tables.handed import HandedIn, handed_in, kept_with, read_handed
-from noisewise.web.pages.views.tables.table_columns import columns_of
+from noisewise.web.pages.views.tables.handed import HandedIn, handed_in, kept_with
 
 TIMES = {
     "results": [{"command": name, "times": [0.1, 0.11, 0.12], "median": 0.11} for name in ("A", "B", "new")]
@@ -20,14 +18,14 @@ TIMES = {
 
 
 @pytest.fixture
-def place(tmp_path):
-    store = filled_store(tmp_path / "team.db")
+def place(place):
+    store = nw.open_store(place)
     nw.create_study(store, name="asked", options=["A", "B"], items=["q1", "q2", "q3"], eps=0.1)
     rng = np.random.default_rng(1)
     table = {"id": list("abcd"), "Cu": rng.normal(size=4), "price": [1.0, 2.0, 3.0, 4.0]}
     nw.create_study(store, name="described", options=table, features=["Cu"], cost="price", eps=0.1)
     store.close()
-    return tmp_path / "team.db"
+    return place
 
 
 @pytest.fixture
@@ -92,30 +90,23 @@ def test_only_some_options_of_a_file_are_told(place, client):
     assert "has no choice" in unknown.text
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("run.json", b'{"results": [', "looks like none|ends in the middle|cut off"),
-        ("run.json", b"{}", "looks like none"),
-        ("x.pdf", b"%PDF-1.7", "looks like none"),
-        ("x.xlsx", b"no workbook", "x?l?s?x?|workbook|cannot"),
-        ("x.csv", b"\xff\xfe\x00", ""),
-        ("empty.csv", b"", ""),
-    ],
-)
-def test_files_that_are_none_are_refused_in_one_sentence(name, content, said, place, client):
-    import re
+FILES = [
+    ("run.json", b'{"results": [', "looks like none|ends in the middle|cut off"),
+    ("run.json", b"{}", "looks like none"),
+    ("x.pdf", b"%PDF-1.7", "looks like none"),
+    ("x.xlsx", b"no workbook", "workbook|cannot"),
+    ("x.csv", b"\xff\xfe\x00", ""),
+    ("empty.csv", b"", ""),
+]
 
-    answer = send(client, "nothing", "paste", files={"file": (name, content)}, do="preview")
-    assert answer.status_code == 422
-    assert Reader(answer.text).wrong == []
-    assert re.search(said, answer.text)
+
+def test_files_that_are_none_are_refused_in_one_sentence(place, client):
+    for name, content, said in FILES:
+        answer = send(client, "nothing", "paste", files={"file": (name, content)}, do="preview")
+        assert answer.status_code == 422
+        assert Reader(answer.text).wrong == []
+        assert re.search(said, answer.text), name
     assert nw.load_study(place, "nothing").n_events == 0
-
-
-def test_several_tables_at_once_are_refused():
-    with pytest.raises(ValueError, match="one at a time"):
-        read_handed(HandedIn(files=[("a.csv", b"option,value\nA,1\n"), ("b.csv", b"option,value\nA,1\n")]))
 
 
 def test_files_survive_being_kept_and_nothing_else_does():
@@ -138,27 +129,6 @@ def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch):
         handed_in({"kept": kept}, [])
 
 
-def test_columns_are_proposed_by_what_they_are_called_and_error_bars_never_are():
-    import polars as pl
-
-    frame = pl.DataFrame({"alloy": ["A"], "mean": ["1"], "err": ["0.1"], "std": ["1"], "day": ["Mon"]})
-    assert [one.role for one in columns_of(frame, None)] == ["option", "value", "?", "", "block"]
-
-
-def test_a_worker_neither_corrects_nor_adds_by_a_table(tmp_path):
-    app, secrets = guarded_app(tmp_path)
-    with TestClient(app, base_url="http://localhost", headers=HTML) as client:
-        client.post("/session", data={"token": secrets["worker"], "next": "/"})
-        roles = {"role.0": "option", "role.1": "value", "role.2": "se"}
-        table = "option,value,se\nA,1.0,0.1\n"
-        for more in ({"amend": "because"}, {"unknown": "add"}):
-            assert send(client, "tea", "paste", table=table, do="tell", **roles, **more).status_code == 403
-        assert send(client, "tea", "paste", table=table, do="tell", **roles).status_code == 303
-        told = client.get(f"{API}/tea/measurements").json()["rows"]
-        assert told[-1]["by"] == "worker one"
-        assert client.get("/s/tea/add").status_code == 403
-
-
 def test_options_are_previewed_and_added(place, client):
     seen = send(client, "reached", "add", table="D\nE", do="preview")
     assert "2 options will be added" in seen.text
@@ -179,10 +149,9 @@ def test_options_with_features_are_added_as_a_table(place, client):
     assert nw.load_study(place, "described").options[-1] == "e"
 
 
-@pytest.mark.parametrize("table", ["A", "A\u200b", "x" * 1001, "  "])
-def test_options_that_cannot_be_added_are_refused(table, place, client):
-    answer = send(client, "reached", "add", table=table, do="add")
-    assert answer.status_code in (200, 422)
+def test_options_that_cannot_be_added_are_refused(place, client):
+    for table in ("A", "A\u200b", "x" * 1001, "  "):
+        assert send(client, "reached", "add", table=table, do="add").status_code in (200, 422)
     assert nw.load_study(place, "reached").n_events == 9
 
 

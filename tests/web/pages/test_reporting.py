@@ -1,11 +1,11 @@
 """The report as a page: made by a worker, opened, downloaded; links to it are made, listed and revoked."""
 
 import re
-import time
 
 import pytest
 from starlette.testclient import TestClient
-from tests.support.page_worlds import filled_store
+from tests.support.held_worker import HeldWorker
+from tests.support.waiting import wait_until
 from tests.support.web_pages import HTML, address_of, token_in
 from tests.support.web_stores import guarded_app, small_study
 
@@ -17,9 +17,8 @@ from noisewise.web.pages.long_pages import _progress
 
 
 @pytest.fixture
-def client(tmp_path):
-    filled_store(tmp_path / "team.db").close()
-    app = make_app(tmp_path / "team.db", tokens=TokenFile(tmp_path / "team.db.tokens"))
+def client(place, tmp_path):
+    app = make_app(place, tokens=TokenFile(tmp_path / "team.db.tokens"))
     with TestClient(app, base_url="http://127.0.0.1", headers=HTML) as opened:
         yield opened
 
@@ -63,18 +62,28 @@ def test_only_owners_see_links(tmp_path):
         assert client.post("/s/tea/share", data={"name": "me"}).status_code == 403
 
 
-def test_the_report_is_made_when_it_is_asked_for(client):
-    assert "is ready" not in client.get(address_of("reached", "report")).text
-    give_up = time.monotonic() + 120.0
-    while "is ready" not in (page := client.get(address_of("reached", "report?do=report")).text):
-        assert "being made" in page
-        assert '<progress max="100"' in page
-        assert time.monotonic() < give_up
-    assert "api/v1/studies/reached/report.html" in page
+def test_the_report_is_made_when_it_is_asked_for(client, tmp_path, monkeypatch):
+    worker = HeldWorker(tmp_path, monkeypatch)
+    page = address_of("reached", "report")
+    assert "is ready" not in client.get(page).text
+    assert "being made" in client.get(f"{page}?do=report").text
+    worker.begun()
+    shown = wait_until(
+        lambda: "simulating" in (text := client.get(f"{page}?do=report").text) and text, "progress"
+    )
+    assert '<progress max="100"' in shown
+    worker.go_on()
+    ready = wait_until(
+        lambda: "is ready" in (text := client.get(f"{page}?do=report").text) and text, "the report"
+    )
+    assert "api/v1/studies/reached/report.html" in ready
 
 
-def test_what_is_computed_for_a_page_is_cancelled(client):
-    page = client.get(address_of("going", "plan?do=plan&eps=0.00001"))
+def test_what_is_computed_for_a_page_is_cancelled(client, tmp_path, monkeypatch):
+    HeldWorker(tmp_path, monkeypatch)
+    page = client.get(address_of("going", "plan?do=plan"))
+    assert "Possible futures are being simulated" in page.text
+    assert "waiting for its turn" not in page.text
     task = re.search(r'name="task" value="([^"]+)"', page.text)[1]
     fields = {"task": task, "back": "report", "csrf_token": token_in(page)}
     gone = client.post(address_of("going", "cancel"), data=fields, follow_redirects=False)
@@ -91,15 +100,8 @@ def test_progress_is_told_as_a_share():
     )
 
 
-def test_a_page_does_not_wait_for_a_process_that_has_to_start(client, monkeypatch):
-    monkeypatch.setattr(long_pages, "AT_ONCE", 60.0)
-    page = client.get(address_of("going", "plan?do=plan")).text
-    assert "Possible futures are being simulated" in page
-    assert "waiting for its turn" not in page
-
-
 def test_a_page_waits_a_moment_where_no_process_has_to_start(monkeypatch):
-    monkeypatch.setattr(long_pages, "AT_ONCE", 60.0)
+    monkeypatch.setattr(long_pages, "AT_ONCE", None)
     store = nw.MemoryStorage()
     small_study(store)
     with TestClient(make_app(store), base_url="http://127.0.0.1", headers=HTML) as opened:
