@@ -109,8 +109,8 @@ def create_study(
             assumed about how they scatter, and each of ``values=[...]`` is kept.
         scatter: Of readings without bounds. ``"own"``: every option's readings have an unknown scatter of
             their own (independent options, without blocks and differences). ``"pooled"``: readings of all
-            options, or of one instrument, scatter alike. Default: ``"own"`` if the first measurement is of
-            readings that name neither instrument nor block.
+            options, or of one instrument, scatter alike. Default: ``"own"`` if readings that name
+            neither instrument nor block are told first: by the first call, or in the first table.
         noise: Of measurements with error bars. ``"normal"``: tails no heavier than normal ones.
             ``"heavy"``: any tails, as long as error bars are true standard errors; then a measurement that
             is far off moves neither estimates nor bounds much (independent options, without blocks and

@@ -281,8 +281,7 @@ def fingerprint(analysis: Analysis) -> str:
         "items": state.items.fingerprint().hex() if state.items else None,
     }
     digest = hashlib.sha256(json.dumps([question, now], sort_keys=True, default=vars).encode())
-    if state.features is not None:
-        digest.update(np.ascontiguousarray(state.features[state.n_first :]).tobytes())
+    digest.update(state.added_features)
     names = sorted(state.told.names() - FILED)
     told = [state.told.column(name) for name in names]
     rows = [repr(row) for row in zip(*told, strict=True)]

@@ -47,7 +47,7 @@ class Ignored:
         return f"{self}. {todo if self.mended is None else f'Mended: {printable(self.mended)}'}."
 
 
-class Begun:
+class FirstMoment:
     """What was told at the first moment: by one call, such as the rows of one table, in any order.
 
     The kinds and labels of these measurements, as they were told at first, were known before any value. They
@@ -101,7 +101,7 @@ class State:
         self.measurements = Measurements(logs=specification.value_scale.log)
         self.items = Items(specification)
         self.told = Contents()  # the present content of each measurement
-        self.begun = Begun()
+        self.begun = FirstMoment()
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
         self.voided: dict[int, str] = {}
         self.skipped: set[int] = set()  # measurements that tables without keys brought again
@@ -154,6 +154,13 @@ class State:
     def features(self) -> Floats | None:
         """The whitened features, (n, rank), if the present model uses them."""
         return self._features if self.model.uses_features else None
+
+    @property
+    def added_features(self) -> bytes:
+        """The features of options that were added, for a hash; empty without any."""
+        return (
+            b"" if self._features is None else np.ascontiguousarray(self._features[self.n_first :]).tobytes()
+        )
 
     def apply_all(self, events: Sequence[Event], *, rehearsed: bool = False) -> None:
         """Let many events happen; runs of measurements are entered together.
