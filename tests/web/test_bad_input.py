@@ -255,3 +255,8 @@ def test_slow_clients_are_given_up_and_others_are_served(store, monkeypatch):
         for one in (silent, half, slow):
             one.close()
         assert nw.load_study(store).n_events == 4
+
+
+def test_more_suggestions_than_one_request_may_ask_for_are_refused(client):
+    answer = client.post(f"{API}/tea/asks", json={"n": 501, "dry_run": True})
+    assert "less than or equal to 500" in refused(answer, 422)
