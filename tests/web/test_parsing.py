@@ -99,6 +99,19 @@ def test_a_number_with_too_many_digits_is_refused(client):
     assert "too many digits" in answer.json()["detail"]
 
 
+def test_more_lists_and_objects_than_any_request_needs_are_refused_before_they_are_made(client, monkeypatch):
+    monkeypatch.setattr(json_bodies, "MOST_PARTS", 1000)
+    parsed = []
+    parse = json_bodies.parse_json
+    monkeypatch.setattr(json_bodies, "parse_json", lambda text: parsed.append(text) or parse(text))
+    answer = client.post(f"{API}/tea/add", content=b'{"options": [' + b"[]," * 1000 + b"[]]}", headers=JSON)
+    assert (answer.status_code, "more than 1,000 lists and objects" in answer.text) == (400, True)
+    assert not parsed
+    note = '["{[' * 1000  # in a text they are only letters
+    told = json.dumps({"option": "A", "value": 1.0, "se": 0.1, "note": note}).encode()
+    assert client.post(f"{API}/tea/tells", content=told, headers=JSON).status_code == 201
+
+
 def schemas_in(node):
     """Every part of a schema of pydantic."""
     if isinstance(node, dict):

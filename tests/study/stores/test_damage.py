@@ -352,3 +352,32 @@ def test_a_network_file_system_gets_a_warning(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make(tmp_path / "s.db")
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        "BEFORE INSERT ON noisewise_events BEGIN SELECT RAISE(IGNORE); END",
+        "AFTER INSERT ON noisewise_events BEGIN DELETE FROM noisewise_events WHERE number = NEW.number; END",
+        "BEFORE UPDATE ON noisewise_heads BEGIN SELECT RAISE(IGNORE); END",
+        "AFTER INSERT ON noisewise_events BEGIN UPDATE noisewise_events SET body = '{}'; END",
+    ],
+)
+def test_nothing_is_acknowledged_in_a_store_with_a_trigger(tmp_path, trigger):
+    path = tmp_path / "s.db"
+    study = make(path)
+    change(path, f"CREATE TRIGGER t {trigger}")
+    for act in (
+        lambda: study.tell(option="A", value=1.0, se=0.3),
+        lambda: nw.load_study(path).tell(option="A", value=1.0, se=0.3),
+        lambda: nw.create_study(path, name="another", options=["A", "B"], eps=0.5),
+    ):
+        with pytest.raises(
+            ValueError, match="has a trigger, 't', which could drop or change what is written"
+        ):
+            act()
+    change(path, "DROP TRIGGER t")
+    again = nw.load_study(path)
+    assert again.n_measurements == 6
+    again.tell(option="A", value=1.0, se=0.3)
+    assert nw.load_study(path).n_measurements == 7

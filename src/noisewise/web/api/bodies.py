@@ -73,10 +73,14 @@ OneOrSeveral = Annotated[
 ]
 
 
+#: Suggestions of one request: others wait for the study while they are computed.
+MOST_ASKED = 500
+
+
 class AskBody(StrictBody):
     """What to measure next."""
 
-    n: Annotated[int, Field(ge=1, le=10_000)] = 1
+    n: Annotated[int, Field(ge=1, le=MOST_ASKED)] = 1
     sigma: Amount | None = None
     block: Text | None = None
     probe: Literal["option", "difference"] | None = None

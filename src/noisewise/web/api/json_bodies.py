@@ -3,6 +3,7 @@
 The framework would parse a body before it knows who sent it, and on the event loop.
 """
 
+import re
 import typing
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -13,6 +14,7 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response
 
+from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.strict_json import DuplicateNameError, parse_json
 from noisewise.core.support.text import printable
 from noisewise.web.auth.roles import check_role, role_of, visitor_of
@@ -22,6 +24,9 @@ from noisewise.web.refusals import invalid
 
 #: Levels of lists and objects in one another; no request needs more than six.
 MOST_LEVELS = 32
+#: Lists and objects of a body.
+MOST_PARTS = 1_000_000
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 class JsonBodyRequest(Request):
@@ -57,6 +62,23 @@ class JsonBodyRoute(APIRoute):
 
 
 def _validated(body: bytes, kind: TypeAdapter[Any] | None) -> Any:
+    _check_parts(body)
+    with without_collector():  # which would stop all threads to look at millions of new lists
+        return _found(body, kind)
+
+
+def _check_parts(body: bytes) -> None:
+    """Refuse more lists and objects than any request needs, before each of them takes memory."""
+    if body.count(b"[") + body.count(b"{") <= MOST_PARTS:
+        return
+    plain = _TEXT.sub(b"", body)
+    if plain.count(b"[") + plain.count(b"{") > MOST_PARTS:
+        raise ProblemError(
+            400, f"the body has more than {MOST_PARTS:,} lists and objects; nothing was changed."
+        )
+
+
+def _found(body: bytes, kind: TypeAdapter[Any] | None) -> Any:
     try:
         found = parse_json(body.decode("utf-8"))
     except UnicodeDecodeError:

@@ -1,5 +1,5 @@
 """Commands with placeholders: every value stays one argument, whatever it is, also behind a shell."""
-# ruff: noqa: E501 - tables of texts and sentences
+
 
 import re
 import subprocess
@@ -127,6 +127,25 @@ def test_behind_a_shell_no_mix_of_signs_gets_out(three):
         ("x=`id` m {option}", "in a text with backquotes"),
         ("cat <<EOF\n{option}\nEOF", "in a text with a here-document"),
         ("echo $(( {option} ))", "in a text with arithmetic"),
+        ("echo $[ {option} ]", "in a text with arithmetic"),
+        ("echo $(\\\n( {option} ))", "in a text with arithmetic"),
+        ("(( x = {option} ))", "in a text with arithmetic"),
+        ("[[ {option} -eq 1 ]] && m", "in a text with [[ ... ]]"),
+        ("echo ${{x:-{option}}}", "within ${...}"),
+        ("echo ${{x:{option}}}", "within ${...}"),
+        ("echo ${{x:-${{y:-{option}}}}}", "within ${...}"),
+        ("a[{option}]=1", "within brackets"),
+        ("eval m {option}", "in a text with 'eval'"),
+        ("x=1; eval m {option}", "in a text with 'eval'"),
+        ("let x={option}", "in a text with 'let'"),
+        ("declare -i x={option}", "in a text with 'declare'"),
+        ("unset {option}", "in a text with 'unset'"),
+        ("printf -v {option} x", "in a text with 'printf -v'"),
+        ("[ -v {option} ] && m", "in a text with '[ -v'"),
+        ("test -v {option}", "in a text with 'test -v'"),
+        ("(m)#x {option}", "in a comment"),
+        ("cat <<-EOF\n{option}\nEOF", "in a text with a here-document"),
+        ("cat <<< {option}", "in a text with a here-document"),
         ("echo $'x' {option}", "in a text with $'...'"),
         ('echo "$(m)" {option}', "in a text with $(...) within quotes"),
     ],
@@ -143,7 +162,8 @@ def test_behind_a_shell_a_placeholder_stands_between_words(text, where):
     "text",
     ["m {option} | tail -n 1", "a 'b c' {option} \"d\"", "m a\\ b {option}", "m $(m {option})", "m a#b {option}",
      "# all\nm {option}", "m \"it's\" {option}", "m '`' '$((' {option}", "m {option} > {out}; cat {out}",
-     "awk '{{print $1}}' {option}"],
+     "awk '{{print $1}}' {option}", "[ -f {option} ] && m", "${{HOME}}/m {option}", "grep -v {option} x",
+     "printf '%s' {option}", "m evaluate {option}", "m 'eval' {option}", "for x in {option}; do m $x; done"],
 )  # fmt: skip
 def test_behind_a_shell_much_is_allowed(text):
     read_template([text], shell=True)
