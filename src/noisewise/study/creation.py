@@ -133,8 +133,8 @@ def create_study(
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
         lease: Seconds for which a suggestion is reserved; default: one week.
         seed: Of the order of `items` and the policy's random choices; the same seed makes the same study.
-            Default: with a pool of items one that nobody can foresee, which the study keeps; else 0. Who
-            knows the seed of a pool knows its order, and could fit an option to the items that come first.
+            Default: with a pool of items one that nobody can foresee, which the study keeps; else 0. Anyone
+            who knows the seed of a pool can fit an option to the items that come first.
         clock: Where the time comes from.
         token: For a server, as in `load_study`.
         reading: How to read the tables: ``map=``, ``ignore=``, ``decimal=``, ``allow_missing_se=``; see

@@ -187,3 +187,11 @@ def test_signatures_show_the_defaults_that_are_used():
         for parameter in inspect.signature(constructor).parameters.values():
             if parameter.name not in ("actions", "design", "horizon", *needed):
                 assert options[parameter.name] == parameter.default, (name, parameter.name)
+
+
+@pytest.mark.parametrize("name", ["vaee", "oful", "vage"])
+def test_a_fresh_policy_takes_an_array_of_actions(name):
+    policy = nw.make_policy(name, np.eye(3))
+    fresh = policy.fresh(np.vstack([np.eye(3), np.ones(3)]))
+    assert fresh.actions.n_actions == 4
+    assert policy.fresh().actions is policy.actions

@@ -114,10 +114,10 @@ def test_waves_come_to_an_end(model, size):
         told = 0
         while study._bound_now() > 0.3:
             results = [
-                (job, {"value": truth[job.option] + 0.4 * rng.normal(), "se": 0.4})
+                {"job": job, "value": truth[job.option] + 0.4 * rng.normal(), "se": 0.4}
                 for job in groups.popleft()
             ]
-            study._tell_together(results)
+            study.tell_all(results)
             groups.append(study._ask_at_once(size, by="me"))
             told += size
             assert told < 1500, (seed, study.certificate())
@@ -159,12 +159,19 @@ def test_results_are_told_together_or_not_at_all():
     study = nw.create_study(options=["a", "b"], eps=0.1)
     jobs = study._ask_at_once(2, by="me")
     with pytest.raises(ValueError, match="se"):
-        study._tell_together([(jobs[0], {"value": 1.0, "se": 0.3}), (jobs[1], {"value": 1.0, "se": -0.3})])
+        study.tell_all(
+            [{"job": jobs[0], "value": 1.0, "se": 0.3}, {"job": jobs[1], "value": 1.0, "se": -0.3}]
+        )
     assert study.n_measurements == 0
-    good = [(job, {"value": 1.0, "se": 0.3, "key": job.id}) for job in jobs]
-    study._tell_together([(job, dict(told)) for job, told in good])
-    study._tell_together([(job, dict(told)) for job, told in good])
+    good = [{"job": job, "value": 1.0, "se": 0.3, "key": job.id} for job in jobs]
+    for _ in range(2):
+        study.tell_all(good)
     assert study.n_measurements == 2
+    assert good[0] == {"job": jobs[0], "value": 1.0, "se": 0.3, "key": "ask-1"}
+    # An answer that was voided is refused, as by tell.
+    study.void("m-2", "wrong sample")
+    with pytest.raises(ValueError, match="m-2 was told with this key and content and voided"):
+        study.tell_all(good)
 
 
 def test_a_wave_in_a_block_goes_on_in_it():
@@ -202,4 +209,4 @@ def test_a_certificate_between_many_looks_is_that_of_a_study_just_opened(kind, n
         assert bound == recommend(study.analysis()).bound
         # The slower search for reaches of readings stops too early where they are nearly 0, never too late.
         assert (0.95 if kind == "readings" else 1.0 - 1e-8) * bound <= quick <= (1.0 + 1e-8) * bound
-        study._tell_together([(job, result(job.option)) for job in study._ask_at_once(4, by="me")])
+        study.tell_all([{"job": job} | result(job.option) for job in study._ask_at_once(4, by="me")])

@@ -41,8 +41,8 @@ def test_two_spellings_are_one_block_key_item_and_study(tmp_path):
 
 @pytest.mark.parametrize(
     ("one", "two"),
-    [("A", "a"), ("A7", "\uff21\uff17"), ("a b", "a\u00a0b"), ("a b", "a  b"), ("fi", "\ufb01"), ("ab", "a\u200db"),
-     ("Stra\u00dfe", "STRASSE"), ("a", "a\ufe0f")],
+    [("A", "a"), ("A7", "\uff21\uff17"), ("a b", "a\u00a0b"), ("a b", "a  b"), ("fi", "\ufb01"),
+     ("ab", "a\u200db"), ("Stra\u00dfe", "STRASSE"), ("a", "a\ufe0f")],
 )  # fmt: skip
 def test_different_names_that_look_alike_are_noted(one, two):
     study = nw.create_study(options=[one, two, "other"], eps=0.1)

@@ -1,4 +1,4 @@
-"""Corrected measurements: they pass the checks of new ones, and keep what is not corrected to the last bit."""
+"""Corrected measurements: they pass the checks of new ones, and keep what is not corrected."""
 
 import json
 
@@ -12,9 +12,15 @@ NAMES = ["A", "B", "C"]
 #: How each kind of study is made, and what is told first.
 KINDS = {
     "counts": ({"options": NAMES}, {"option": "A", "successes": 28, "trials": 50}),
-    "counts beside bounds": ({"options": NAMES, "bounds": (1, 5)}, {"option": "A", "successes": 3, "trials": 7}),
+    "counts beside bounds": (
+        {"options": NAMES, "bounds": (1, 5)},
+        {"option": "A", "successes": 3, "trials": 7},
+    ),
     "error bar": ({"options": NAMES}, {"option": "A", "value": 1.0, "se": 0.1}),
-    "error bar beside bounds": ({"options": NAMES, "bounds": (1, 5)}, {"option": "A", "value": 3.0, "se": 0.1}),
+    "error bar beside bounds": (
+        {"options": NAMES, "bounds": (1, 5)},
+        {"option": "A", "value": 3.0, "se": 0.1},
+    ),
     "raised error bar": ({"options": NAMES, "noise_floor": 0.2}, {"option": "A", "value": 1.0, "se": 0.1}),
     "interval": ({"options": NAMES}, {"option": "A", "value": 1.0, "ci": (0.7, 1.4)}),
     "readings": ({"options": NAMES}, {"option": "A", "values": [1.0, 1.3, 0.8]}),

@@ -139,8 +139,7 @@ def test_options_that_a_study_does_not_have_are_refused_added_or_skipped():
     assert "Left out, because they are not in the catalogue: tac data.txt, sort -r data.txt." in str(
         taken.understood
     )
-    with pytest.warns(UserWarning, match="1 row without a key equal"):
-        taken = study.import_from(HYPERFINE, unknown="add")
+    taken = study.import_from(HYPERFINE, unknown="add")
     assert study.options == ["sort data.txt", "cat data.txt", "tac data.txt", "sort -r data.txt"]
     assert len(taken) == 2
 

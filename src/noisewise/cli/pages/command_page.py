@@ -45,7 +45,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
 | `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |
 | `noisewise.import/1` | `study`, `told`, `items`, `known`, `voided`, `empty`, `unasked`, `pending` \
-(numbers), `equal` (rows taken for measurements of other tables: `row`, `measurement`), `amended`, `missing` \
+(numbers), `amended`, `missing` \
 (ids of measurements), `unused_columns`, `dry_run`, `understood`, `notes` |
 | `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
 `confidence`, `policy`, `budget`, `budget_left` (measurements, or `null`), `pending` (jobs), `certificate`, \

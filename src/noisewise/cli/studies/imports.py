@@ -70,8 +70,8 @@ Again = Annotated[
     bool,
     typer.Option(
         "--again",
-        help="Rows without keys that equal those of other tables were measured again; so was the whole "
-        "table if all of it was told before.",
+        help="Rows without keys that have something in common with other tables were measured again; so was "
+        "the whole table if all of it was told before.",
     ),
 ]
 Amend = Annotated[

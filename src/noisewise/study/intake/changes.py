@@ -5,7 +5,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from noisewise.core.support.text import NOTE_LENGTH, check_text, printable
+from noisewise.core.support.text import NOTE_LENGTH, check_text, composed, printable
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.inputs.numbers import carries_error
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, about, read_told
@@ -42,7 +42,7 @@ def require_reason(reason: Any, name: str = "reason") -> str:
 def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:
     """The corrected content of a measurement: what is not said anew stays as it was.
 
-    What was told and what is said now are put together as arguments of `tell` and read like a new measurement.
+    What was told and what is said now are put together as arguments of `tell`, and read like a new one.
     """
     if number in state.voided:
         raise ValueError(
@@ -55,9 +55,10 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
             f"say what to correct about m-{number}: value=, option=, an error bar, items=, block=, "
             "instrument= or note=; got none of them."
         )
-    if state.keys.get(key := str(said.get("key", ""))) not in (None, number):
+    if state.keys.get(key := composed(str(said.get("key", "")).strip())) not in (None, number):
         raise ValueError(
-            f"`key` must be one that no other measurement has; got {printable(key)}, the key of m-{state.keys[key]}."
+            f"`key` must be one that no other measurement has; got {printable(key)}, the key of "
+            f"m-{state.keys[key]}."
         )
     kept = {name: old[name] for name in (*ABOUT, "arm", "at", "cost") if name in old}
     if old.get("kind") == ITEMS or "items" in said:

@@ -93,7 +93,7 @@ def _version_of(
 
 
 def _shared(state: State, numbers: Sequence[int], bodies: dict[int, dict[str, Any]]) -> dict[int, list[int]]:
-    """The measurements with the option and the value of each row, unless they were made at another place or time."""
+    """The measurements with the option and the value of each row, made at the same place and time."""
     told = defaultdict[Signature, list[int]](list)
     for number in numbers:
         for version in _versions(state, number):

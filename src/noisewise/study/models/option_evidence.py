@@ -149,7 +149,7 @@ class Gathered:
         return BoundedReadings(option, readings, self._bounds, estimate, self._sign)
 
     def _elsewhere(self, usual: float, low: float, high: float) -> Floats:
-        """Where readings of options that have none are expected, (n,): at their estimates, if they have one."""
+        """Where readings of options that have none are expected, (n,): at their estimates, if there are."""
         measured = np.bincount(self._columns.plus, minlength=self._fit.means.size) > 0
         means = self._sign * (self._fit.means + self._centre)
         return np.where(measured, np.clip(means, low, high), usual)
