@@ -1,6 +1,5 @@
 """Every way to be refused by a command on studies: one sentence, in the words of the command line."""
 
-
 import errno
 import re
 import shlex

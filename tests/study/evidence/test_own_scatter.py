@@ -15,7 +15,7 @@ from tests.support.sampling_adversary import ever_wrong
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import CHOSEN, IDLE, Stacks, levels_for, of_suprema
-from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter
+from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter, _of_unit, _of_units
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS, tabulate
@@ -256,9 +256,9 @@ def test_tables_for_many_looks_are_those_of_certificates(n):
 
 
 def test_what_is_found_for_many_looks_does_not_depend_on_what_was_found_before():
-    own_scatter._of_unit.cache_clear()
+    _of_unit.cache_clear()
     levels, counts = np.linspace(-6.0, 30.0, 50), np.array([5.0, 9.0, 200.0])
-    together = own_scatter._of_units(counts, levels, True)
-    own_scatter._of_unit.cache_clear()
-    alone = np.concatenate([own_scatter._of_units(counts[[at]], levels, True) for at in (2, 0, 1)])
+    together = _of_units(counts, levels, True)
+    _of_unit.cache_clear()
+    alone = np.concatenate([_of_units(counts[[at]], levels, True) for at in (2, 0, 1)])
     assert together[[2, 0, 1]].tobytes() == alone.tobytes()

@@ -1,6 +1,5 @@
 """A run that is interrupted, terminated or killed leaves nothing running, and the same command line goes on."""
 
-
 import os
 import signal
 import subprocess

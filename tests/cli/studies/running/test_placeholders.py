@@ -1,6 +1,5 @@
 """Commands with placeholders: every value stays one argument, whatever it is, also behind a shell."""
 
-
 import re
 import subprocess
 import sys

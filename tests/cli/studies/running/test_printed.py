@@ -1,6 +1,5 @@
 """What a command printed, as a result, and what is refused."""
 
-
 import json
 import math
 import re

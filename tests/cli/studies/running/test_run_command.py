@@ -1,6 +1,5 @@
 """``noisewise run`` as people use it: real commands, real output, every refusal."""
 
-
 import json
 import os
 import random
