@@ -93,7 +93,7 @@ def test_what_a_command_prints_and_warns_is_kept_apart_and_a_fault_is_one_senten
 
     @made.command()
     def noisy(kind: str) -> None:
-        print(sys.stdin.read())
+        print(sys.stdin.read())  # noqa: T201
         typer.echo("careful", err=True)
         if kind == "verdict":
             raise typer.Exit(3)

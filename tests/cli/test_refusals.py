@@ -1,4 +1,5 @@
 """Every way to be refused by a command on studies: one sentence, in the words of the command line."""
+# ruff: noqa: E501 - a table of commands and sentences
 
 import errno
 import re

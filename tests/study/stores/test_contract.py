@@ -35,7 +35,7 @@ class Careless(nw.MemoryStorage):
     """Does not look whether the place is taken."""
 
     def append(self, name, after, events):
-        super().append(name, len(self._logs[name]), [e._replace(number=len(self._logs[name]) + 1 + i) for i, e in enumerate(events)])  # fmt: skip
+        super().append(name, len(self._logs[name]), [e._replace(number=len(self._logs[name]) + 1 + i) for i, e in enumerate(events)])  # fmt: skip  # noqa: E501
 
 
 class Rounding(nw.MemoryStorage):

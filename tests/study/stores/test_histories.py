@@ -260,7 +260,7 @@ class Forgetting(nw.MemoryStorage):
     def append(self, name, after, events):
         super().append(name, after, events)
         if after % 7 == 6:
-            self._logs[name][-1] = self._logs[name][-1]._replace(kind="ask", body={"id": f"ask-{after}x", "option": "A", "why": "", "expires": 2e9})  # fmt: skip
+            self._logs[name][-1] = self._logs[name][-1]._replace(kind="ask", body={"id": f"ask-{after}x", "option": "A", "why": "", "expires": 2e9})  # fmt: skip  # noqa: E501
 
 
 @pytest.mark.parametrize("store", [Doubling(), Forgetting()], ids=lambda store: type(store).__name__)

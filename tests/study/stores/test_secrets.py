@@ -26,7 +26,7 @@ def test_a_password_is_nowhere(address, tmp_path, caplog):
         chain.append(f"{problem} {problem!r}")
         problem = problem.__cause__
     assert "hunter2" not in " ".join(chain)
-    assert "hunter2" not in " ".join(record.getMessage() for record in caplog.records if record.name.startswith("sqlalchemy"))  # fmt: skip
+    assert "hunter2" not in " ".join(record.getMessage() for record in caplog.records if record.name.startswith("sqlalchemy"))  # fmt: skip  # noqa: E501
 
 
 @pytest.mark.long("PostgreSQL")

@@ -1,5 +1,6 @@
 """Processes of a run: whatever they print, start or ignore, they end and leave nothing behind."""
 
+
 import os
 import signal
 import subprocess

@@ -1,4 +1,5 @@
 """A run that is interrupted, terminated or killed leaves nothing running, and the same command line goes on."""
+# ruff: noqa: E501 - scripts
 
 import os
 import signal

@@ -1,4 +1,5 @@
 """Commands with placeholders: every value stays one argument, whatever it is, also behind a shell."""
+# ruff: noqa: E501 - tables of texts and sentences
 
 import re
 import subprocess

@@ -1,4 +1,5 @@
 """What a command printed, as a result, and what is refused."""
+# ruff: noqa: E501 - tables of texts and sentences
 
 import json
 import math

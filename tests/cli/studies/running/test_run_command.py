@@ -1,4 +1,5 @@
 """``noisewise run`` as people use it: real commands, real output, every refusal."""
+# ruff: noqa: E501 - scripts and sentences
 
 import json
 import os
