@@ -11,12 +11,7 @@ import argparse
 import sys
 from collections import Counter
 
-from tests.golden.comparison import (
-    OUTCOMES,
-    Compared,
-    not_allowed,
-    read_changes,
-)
+from tests.golden.comparison import DIFFERENT, EQUAL, LARGER, OUTCOMES, SMALLER, Compared, not_allowed, read_changes
 from tests.golden.kinds import RECORDS, all_kinds, record, replay_all
 
 

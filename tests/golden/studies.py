@@ -117,11 +117,7 @@ class World:
                 return {"value": drawn[0]}
             if kind == "readings":
                 return {"values": drawn}
-            return {
-                "value": round(float(np.mean(drawn)), 4),
-                "sd": round(float(np.std(drawn, ddof=1)), 5),
-                "n": count,
-            }
+            return {"value": round(float(np.mean(drawn)), 4), "sd": round(float(np.std(drawn, ddof=1)), 5), "n": count}
         error = sigma * float(rng.standard_normal())
         if rng.random() < self.outliers:
             error *= 15.0
@@ -198,11 +194,7 @@ class Script:
 
     def each(self, times: int = 1) -> None:
         """Every option measured, in one table."""
-        rows = [
-            self._named(name, None) | self._in_a_table(name)
-            for _ in range(times)
-            for name in self.world.options
-        ]
+        rows = [self._named(name, None) | self._in_a_table(name) for _ in range(times) for name in self.world.options]
         self.do("table", rows=rows)
 
     def _in_a_table(self, option: str, minus: str | None = None) -> Told:
@@ -312,13 +304,7 @@ class Script:
             {"do": "add", "options": [option]},
             {"do": "switch"},
             {"do": "release", "jobs": [999]},
-            {
-                "do": "table",
-                "rows": [
-                    {"option": option, "value": 1.0, "se": 0.1},
-                    {"option": "Z9", "value": 1.0, "se": 0.1},
-                ],
-            },
+            {"do": "table", "rows": [{"option": option, "value": 1.0, "se": 0.1}, {"option": "Z9", "value": 1.0, "se": 0.1}]},
             {"do": "ask", "n": 0},
         ]
         step = dict(wrong[int(self.rng.integers(len(wrong)))])
@@ -405,15 +391,7 @@ def network(layout: str) -> Tale:
             level, size = rng.normal(0.0, 0.3), int(rng.integers(30, 200))
             if layout == "network":
                 effect = heights[one] - heights[other] + 0.2 * rng.standard_normal()
-                rows.append(
-                    {
-                        "study": f"T{trial}",
-                        "treat1": one,
-                        "treat2": other,
-                        "TE": round(float(effect), 3),
-                        "seTE": 0.2,
-                    }
-                )
+                rows.append({"study": f"T{trial}", "treat1": one, "treat2": other, "TE": round(float(effect), 3), "seTE": 0.2})
                 continue
             for arm in (one, other, *script.world.options[:1]):
                 if arm in (row["treatment"] for row in rows if row["study"] == f"T{trial}"):
@@ -652,12 +630,7 @@ REFUSED = {
     "no-eps": {"options": ["A", "B"]},
     "no-options": {"options": [], "eps": 0.1},
     "same-name-twice": {"options": ["A", "A"], "eps": 0.1},
-    "linear-without-span": {
-        "options": ["A", "B"],
-        "features": {"x": [0.0, 1.0]},
-        "model": "linear",
-        "eps": 0.1,
-    },
+    "linear-without-span": {"options": ["A", "B"], "features": {"x": [0.0, 1.0]}, "model": "linear", "eps": 0.1},
     "deviation-of-independent": {"options": ["A", "B"], "deviation": 0.1, "eps": 0.1},
     "heavy-log": {"options": ["A", "B"], "tails": "heavy", "scale": "log", "eps": 0.1},
     "heavy-once": {"options": ["A", "B"], "tails": "heavy", "looks": "once", "eps": 0.1},
@@ -676,9 +649,7 @@ OF_ESTIMATED_SIZES = 1e-6
 def relative(case: dict[str, Any], path: str) -> float:
     """How exact a number is: an optimiser finds sizes that are estimated, and tries them as remedies."""
     settings = [case["question"], *case["steps"]]
-    estimated = any(
-        one.get(size) == "estimate" for one in settings for size in ("deviation", "extra_scatter")
-    )
+    estimated = any(one.get(size) == "estimate" for one in settings for size in ("deviation", "extra_scatter"))
     estimated |= any(one.get("model") == "linear+deviation" and "deviation" not in one for one in settings)
     return OF_ESTIMATED_SIZES if estimated or ".causes." in path else RELATIVE
 

@@ -11,9 +11,7 @@ def test_answers_are_those_recorded(kind):
     differing = []
     for one in replay(kind, read_records(kind)):
         if left := not_allowed(kind, one, changes):
-            differing.append(
-                f"{one.name} ({one.outcome}): {left[0].path}: {left[0].old!r} -> {left[0].new!r}"
-            )
+            differing.append(f"{one.name} ({one.outcome}): {left[0].path}: {left[0].old!r} -> {left[0].new!r}")
     assert not differing, "\n".join([f"{len(differing)} cases differ:", *differing[:10]])
     unused = [str(change) for change in changes if not change.used]
     assert not unused, f"changes.toml: nothing differs any more for {'; '.join(unused)}"

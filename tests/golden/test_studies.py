@@ -20,9 +20,7 @@ def question_settings(question):
     for name in ("deviation", "extra_scatter"):
         if name in question:
             found.add(f"{name} {'estimated' if question[name] == 'estimate' else 'given'}")
-    found |= {
-        name for name in ("costs", "noise_floor", "budget", "span", "confidence", "lease") if name in question
-    }
+    found |= {name for name in ("costs", "noise_floor", "budget", "span", "confidence", "lease") if name in question}
     if "eps" not in question:
         found.add("no eps")
     if "range" in question:
@@ -94,11 +92,9 @@ def settings_of(record):
     found = question_settings(question)
     for step in case["steps"]:
         found |= step_settings(step, question)
-    found |= (
-        {"once, " + setting for setting in found if setting.startswith(("model", "scale", "block"))}
-        if ("looks once" in found)
-        else set()
-    )
+    found |= {"once, " + setting for setting in found if setting.startswith(("model", "scale", "block"))} if (
+        "looks once" in found
+    ) else set()
     found |= {"refused step" for said in answer["steps"].values() if said.get("refused")}
     found |= {f"verdict {answer['end']['certificate']['verdict']}"}
     found |= {f"cause {cause['cause']}" for cause in answer["end"]["check"]["causes"]}
