@@ -154,7 +154,7 @@ backup s.db copy.db
 restore copy.db back.db
 status back.db
 migrate s.db
-switch s.db --extra-scatter estimate --reason rough
+switch s.db --extra-scatter 0.2 --reason rough
 status s.db
 mend s.db 3 because
 tell s.db E 0.3
@@ -251,7 +251,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         *(f"tell s.db B {2.3 - 0.06 * k:.2f} --se 0.1" for k in range(5)),
     ),
     "scatter and a floor": (
-        "init s.db A B C --eps 0.3 --extra-scatter estimate --noise-floor 0.05 --confidence 0.9",
+        "init s.db A B C --eps 0.3 --extra-scatter 0.15 --noise-floor 0.05 --confidence 0.9",
         *(
             f"tell s.db {o} {v} --se 0.04"
             for o, v in zip("ABCABCA", (1, 2, 0.5, 1.4, 2.3, 0.4, 1.1), strict=True)
@@ -273,7 +273,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "init s.db alloys.csv --id alloy -f x,y --span 5 --eps 0.2",
         "tell s.db A-1 1.0 --se 0.1",
         "tell s.db A-2 1.3 --se 0.1",
-        "switch s.db --model linear+deviation --deviation estimate",
+        "switch s.db --model linear+deviation --deviation 0.2",
         "tell s.db A-3 1.9 --se 0.1",
         "tell s.db A-4 1.5 --se 0.1",
         "switch s.db --looks once",

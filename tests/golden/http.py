@@ -101,7 +101,7 @@ PLAY: tuple[Request, ...] = (
     ("verify", "GET", "/tea/verify", None),
     ("list", "GET", "", None),
     ("list", "GET", "?quick=true", None),
-    ("switch", "POST", "/tea/switch", {"extra_scatter": "estimate", "reason": "rough"}),
+    ("switch", "POST", "/tea/switch", {"extra_scatter": 0.2, "reason": "rough"}),
     ("status", "GET", "/tea", None),
     ("rename", "POST", "/tea/rename", {"name": "other"}),
     ("status", "GET", "/tea", None),
