@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start Python more than a hundred times: what it compiled of our sources it shall find the next time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long slowest lint docs sanitize bench lowest release-check format clean
+.PHONY: demo test test-long oracle compare slowest lint docs sanitize bench lowest release-check format clean
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
@@ -27,6 +27,14 @@ test: $(STAMP) $(VERBS)
 # Statistical tests with all their runs, products of settings with all their cells, and the tests marked `long`.
 test-long: $(STAMP) $(VERBS)
 	NOISEWISE_TESTS=long $(BIN)/python -m pytest -n auto
+
+# Version 0.2.0, from its commit, in build/oracle.
+oracle: $(STAMP)
+	$(BIN)/python -m tools.oracle
+
+# Random studies, new ones every time, fed to 0.2.0 and to this tree. `make compare EXAMPLES=1000` for more.
+compare: oracle $(VERBS)
+	NOISEWISE_COMPARE=fresh EXAMPLES=$(or $(EXAMPLES),200) $(BIN)/python -m pytest -q tests/golden/test_oracle.py -m long
 
 # The same tests, and then what they took, in processor seconds.
 slowest: $(STAMP) $(VERBS)

@@ -22,13 +22,15 @@ def test_no_test_imports_a_benchmark_or_another_test():
         for name in imported_by(file):
             assert name.split(".")[0] not in ("benchmarks", ""), f"{file} imports {name}"
             if name.split(".")[0] == "tests":
-                assert name.startswith(("tests.support", "tests.samples")), f"{file} imports {name}"
+                shared = ("tests.support", "tests.samples", "tests.golden")
+                assert name.startswith(shared), f"{file} imports {name}"
 
 
 def test_the_folders_of_tests_are_rooms_of_the_package():
     """Except for those that test promises across rooms."""
     across = {
         "contracts",
+        "golden",
         "statistical",
         "samples",
         "samples/data",

@@ -99,7 +99,9 @@ def test_a_change_needs_a_reason(tmp_path):
 def one_record(tmp_path, monkeypatch):
     """A kind with one case, whose record says what `write` is given."""
     monkeypatch.setattr(command, "all_kinds", lambda: ["made_up"])
-    monkeypatch.setattr(command, "replay_all", lambda names, processes: [("made_up", kinds.replay("made_up", records))])
+    monkeypatch.setattr(
+        command, "replay_all", lambda names, processes: [("made_up", kinds.replay("made_up", records))]
+    )
     monkeypatch.setattr(kinds, "play", lambda kind, case: plain({"bound": 1.0 / case["of"]}))
     records = []
 

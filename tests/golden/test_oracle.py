@@ -1,7 +1,8 @@
 """The current tree against 0.2.0: random questions and events, fed to both.
 
-`make compare` runs this with new examples every time (EXAMPLES=, 200 by default); the long suite with the same
-ones. 0.2.0 is installed by `tools/oracle.py`; where that is impossible, the tests are skipped and say why.
+`make compare` runs this with new examples every time (EXAMPLES=, 200 by default); the long suite with the
+same ones. 0.2.0 is installed by `tools/oracle.py`; where that is impossible, the tests are skipped and say
+why.
 """
 
 import json
@@ -16,7 +17,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.golden.comparison import Difference, compare, plain
 from tests.golden.kinds import play, read_records, relative
-
 from tools.oracle import NoOracleError, make_oracle
 
 pytestmark = pytest.mark.long
@@ -44,7 +44,11 @@ class Oracle:
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
         # -P: the current tree is not on its path.
         self._process = subprocess.Popen(
-            [make_oracle(), "-P", PLAYER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [make_oracle(), "-P", PLAYER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
 
     def play(self, case):
@@ -112,7 +116,10 @@ def questions(draw, style):
     """A question for measurements of this style."""
     n = draw(st.integers(1, 6))
     question = {"options": NAMES[:n], "seed": draw(st.integers(0, 99)), **STYLES[style]}
-    question |= {"goal": draw(st.sampled_from(["max", "min"])), "eps": draw(st.sampled_from([0.05, 0.3, 1.0]))}
+    question |= {
+        "goal": draw(st.sampled_from(["max", "min"])),
+        "eps": draw(st.sampled_from([0.05, 0.3, 1.0])),
+    }
     question["confidence"] = draw(st.sampled_from([0.95, 0.8, 0.99]))
     if draw(st.booleans()):
         question["costs"] = draw(st.lists(small(0.5, 3.0, 1), min_size=n, max_size=n))
@@ -137,7 +144,7 @@ def questions(draw, style):
 def measured(draw, style, log):
     """A value with what is said about its error."""
     value = draw(small(-1.0, 1.0))
-    value = round(2.718 ** value, 3) if log else value
+    value = round(2.718**value, 3) if log else value
     if style == "counts":
         trials = draw(st.integers(1, 60))
         return {"successes": draw(st.integers(0, trials)), "trials": trials}
@@ -181,14 +188,19 @@ def steps(draw, style, question):
     log = question.get("scale") == "log"
     what = draw(
         st.sampled_from(
-            ["tell"] * 8 + ["ask"] * 3 + ["answer"] * 4
-            + ["table", "together", "void", "amend", "exclude", "include", "add", "switch", "policy", "release",
-               "fail", "wait", "look"]
+            ["tell"] * 8 + ["ask"] * 3 + ["answer"] * 4 + [
+                "table", "together", "void", "amend", "exclude", "include", "add", "switch", "policy",
+                "release", "fail", "wait", "look",
+            ]
         )
     )  # fmt: skip
     if style in WITH_ITEMS and what in ("tell", "answer", "table", "together"):
         low, high = (0.1, 10.0) if style == "rounds" else (0.0, 1.0)
-        return {"do": "tell_next", "option": draw(option), "values": draw(st.lists(small(low, high, 2), min_size=1, max_size=8))}
+        return {
+            "do": "tell_next",
+            "option": draw(option),
+            "values": draw(st.lists(small(low, high, 2), min_size=1, max_size=8)),
+        }
     if what == "tell":
         return {"do": "tell"} | draw(told(style, question))
     if what == "answer":
@@ -203,10 +215,13 @@ def steps(draw, style, question):
             "void": st.fixed_dictionaries({"measurement": number}),
             "exclude": st.fixed_dictionaries({"option": option}),
             "include": st.fixed_dictionaries({"option": option}),
-            "add": st.sampled_from([{"options": ["N1"]}, {"options": ["N2"], "features": {"x": [0.5], "y": [0.5]}}]),
+            "add": st.sampled_from(
+                [{"options": ["N1"]}, {"options": ["N2"], "features": {"x": [0.5], "y": [0.5]}}]
+            ),
             "switch": st.sampled_from(
-                [{"model": "linear"}, {"model": "linear+deviation", "deviation": 0.2}, {"model": "independent"},
-                 {"extra_scatter": "estimate"}, {"extra_scatter": 0.1}, {"looks": "once"}]
+                [{"model": "linear"}, {"model": "linear+deviation", "deviation": 0.2},
+                 {"model": "independent"}, {"extra_scatter": "estimate"}, {"extra_scatter": 0.1},
+                 {"looks": "once"}]
             ),
             "policy": st.sampled_from([{"name": "race"}, {"name": "vage"}, {"name": "round_robin"}]),
             "release": st.fixed_dictionaries({"jobs": st.lists(number, min_size=1, max_size=2)}),
@@ -230,7 +245,11 @@ def cases(draw):
 
 
 @settings(
-    max_examples=EXAMPLES, derandomize=not FRESH, database=None, suppress_health_check=list(HealthCheck), deadline=None
+    max_examples=EXAMPLES,
+    derandomize=not FRESH,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    deadline=None,
 )
 @given(case=cases())
 def test_answers_are_those_of_0_2_0(oracle, case):
