@@ -34,7 +34,7 @@ oracle: $(STAMP)
 
 # Random studies, new ones every time, fed to 0.2.0 and to this tree. `make compare EXAMPLES=1000` for more.
 compare: oracle $(VERBS)
-	NOISEWISE_COMPARE=fresh EXAMPLES=$(or $(EXAMPLES),200) $(BIN)/python -m pytest -q tests/golden/test_oracle.py -m long
+	NOISEWISE_COMPARE=fresh EXAMPLES=$(or $(EXAMPLES),200) $(BIN)/python -m pytest -q -rs tests/golden/test_oracle.py -m long
 
 # The same tests, and then what they took, in processor seconds.
 slowest: $(STAMP) $(VERBS)
