@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start Python more than a hundred times: what it compiled of our sources it shall find the next time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long coverage size slowest lint docs sanitize bench lowest release-check format clean
+.PHONY: demo test test-long coverage size oracle compare slowest lint docs sanitize bench lowest release-check format clean
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
@@ -25,7 +25,7 @@ test: $(STAMP) $(VERBS)
 	$(BIN)/python -m pytest -n auto
 
 # Everything: browsers, clusters, stores under kill, wheels, all runs of statistical tests, every page.
-test-long: $(STAMP) $(SITE) $(VERBS)
+test-long: $(STAMP) $(SITE) $(VERBS) oracle
 	$(PIP) --group release
 	$(BIN)/python -m website.build
 	NOISEWISE_TESTS=long $(BIN)/python -m pytest -n auto
@@ -40,6 +40,14 @@ coverage: $(STAMP) $(VERBS)
 # Code lines, modules and call paths against their targets.
 size: $(STAMP)
 	@$(BIN)/python -m tools.size
+
+# Version 0.2.0, from its commit, in build/oracle.
+oracle: $(STAMP)
+	$(BIN)/python -m tools.oracle
+
+# Random studies, new ones every time, fed to 0.2.0 and to this tree. `make compare EXAMPLES=1000` for more.
+compare: oracle $(VERBS)
+	NOISEWISE_COMPARE=fresh EXAMPLES=$(or $(EXAMPLES),200) $(BIN)/python -m pytest -q -rs tests/golden/test_oracle.py -m long
 
 # The short suite, and the tests that took most processor time.
 slowest: $(STAMP) $(VERBS)

@@ -46,6 +46,7 @@ BY_FILE = (
     "shared/test_restarted_radius.py",
     "simulation/test_sets.py",
     "certificate/test_certificate.py",
+    "golden/test_oracle.py",
     "cli/test_clusters.py",
     "simulation/test_elsewhere.py",
     "spreading/test_spread.py",

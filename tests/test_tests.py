@@ -29,8 +29,8 @@ def test_the_folders_of_tests_are_rooms_of_the_package():
     """Except for those that test promises across rooms."""
     across = {
         "contracts",
-        "statistical",
         "golden",
+        "statistical",
         "support",
         "website",
     }

@@ -14,6 +14,8 @@ from tools.sources import ROOT
 
 #: The commit of 0.2.0.
 COMMIT = "c985a8dc59bc3b7b5fe9ccd3aa33b035f624d871"
+#: What is needed of it.
+PARTS = ("src", "pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in", "constraints.txt")
 HOME = ROOT / "build" / "oracle"
 PYTHON = HOME / "venv" / "bin" / "python"
 STAMP = HOME / "installed"
@@ -36,8 +38,7 @@ def make_oracle() -> Path:
     shutil.rmtree(HOME, ignore_errors=True)
     HOME.mkdir(parents=True)
     source, archive = HOME / "source", HOME / "source.tar"
-    run("git", "-C", str(ROOT), "archive", "--output", str(archive), COMMIT, "src", "pyproject.toml", "setup.py",
-        "README.md", "LICENSE", "MANIFEST.in", "constraints.txt")  # fmt: skip
+    run("git", "-C", str(ROOT), "archive", "--output", str(archive), COMMIT, *PARTS)
     with tarfile.open(archive) as files:
         files.extractall(source, filter="data")
     archive.unlink()
@@ -57,8 +58,8 @@ def check_commit() -> None:
     )
     if found.returncode:
         raise NoOracleError(
-            f"commit {COMMIT[:8]} (version 0.2.0) is not in the history of this clone, which is probably shallow: "
-            "fetch the rest with `git fetch --unshallow`, then run `make oracle` again."
+            f"commit {COMMIT[:8]} (version 0.2.0) is not in the history of this clone, which is probably "
+            "shallow: fetch the rest with `git fetch --unshallow`, then run `make oracle` again."
         )
 
 

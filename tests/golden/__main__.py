@@ -62,7 +62,7 @@ def compare_kinds(kinds: list[str], show: int, processes: int) -> int:
 
 def in_words(found: Compared, left: int) -> str:
     """A case that differs, on one line."""
-    return f"{found.name}: {found.outcome}, {left} field{'' if left == 1 else 's'} that changes.toml does not name"
+    return f"{found.name}: {found.outcome}, fields that changes.toml does not name: {left}"
 
 
 if __name__ == "__main__":

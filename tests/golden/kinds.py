@@ -33,17 +33,22 @@ def all_kinds() -> list[str]:
     return sorted(stem for stem, source in sources.items() if re.search(r"^NAME\b", source, re.MULTILINE))
 
 
+def module_of(kind: str) -> Any:
+    """The module of a kind."""
+    return importlib.import_module(f"tests.golden.{kind}")
+
+
 def play(kind: str, case: Any) -> Any:
     """The answer of the current tree to one case."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return plain(importlib.import_module(f"tests.golden.{kind}").play(case))
+        return plain(module_of(kind).play(case))
 
 
 def record(kind: str, folder: Path = RECORDS) -> int:
     """Write the records of a kind; returns how many there are."""
     lines, names = [], set()
-    for name, case in importlib.import_module(f"tests.golden.{kind}").cases():
+    for name, case in module_of(kind).cases():
         if name in names:
             raise ValueError(f"{kind} has two cases called {name!r}.")
         names.add(name)
@@ -78,7 +83,7 @@ def replay(kind: str, records: Iterable[Record]) -> list[Compared]:
 
 def relative(kind: str, case: Any) -> Callable[[str], float]:
     """Up to which part of themselves the numbers of a case are equal, by their path."""
-    module = importlib.import_module(f"tests.golden.{kind}")
+    module = module_of(kind)
     return partial(module.relative, case) if hasattr(module, "relative") else usual
 
 

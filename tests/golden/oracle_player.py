@@ -245,7 +245,7 @@ def _check(found: Any) -> Answer:
 
 
 def _worst(rows: Any) -> list[Answer]:
-    """The largest residuals; rows that tie are sorted by name, and those that tie with the last are left out."""
+    """The largest residuals, ties sorted by name; those that tie with the last are left out."""
     size = {(row["what"], row["name"]): float(f"{abs(row['residual']):.6g}") for row in rows}
     least = min(size.values()) if len(rows) == MOST_WORST else 0.0
     told = [row for row in rows if size[row["what"], row["name"]] > least]

@@ -552,20 +552,28 @@ FAMILIES = {
     "pooled-readings": family(5, usual(), {"scatter": "pooled"}, kinds=("readings", "sdn"), instruments=True),
     "own-plain": family(5, usual(10, 4), {"scatter": "own"}, kinds=("plain",)),
     "pooled-plain": family(4, usual(10, 3), {"scatter": "pooled", "goal": "min"}, kinds=("plain",)),
-    "plain-in-blocks": family(4, usual(10, 3), {"scatter": "pooled"}, kinds=("plain", "readings"), blocks=0.9),
+    "plain-in-blocks": family(
+        4, usual(10, 3), {"scatter": "pooled"}, kinds=("plain", "readings"), blocks=0.9
+    ),
     "counts": family(6, usual(), {"eps": 0.05}, kinds=("counts",)),
     "counts-in-blocks": family(3, usual(), {"eps": 0.05}, kinds=("counts",), blocks=0.9),
     "ratings": family(3, usual(), {"eps": 0.5}, kinds=("ratings", "rating"), **RATED),
     "ratings-in-blocks": family(3, usual(), {"eps": 0.5}, kinds=("ratings", "rating"), blocks=0.8, **RATED),
     "every-kind": family(5, usual(), kinds=(*ANY_BAR, "readings", "sdn", "counts", "plain")),
     "log": family(6, usual(), {"eps": "10%"}, scale="log", kinds=("se", "ci", "var")),
-    "log-readings": family(3, usual(12, 2), {"eps": 0.1, "goal": "min"}, scale="log", kinds=("readings", "plain")),
-    "log-ratings": family(2, usual(), {"eps": "20%"}, scale="log", kinds=("ratings", "rating"), range=(0.5, 20.0)),
+    "log-readings": family(
+        3, usual(12, 2), {"eps": 0.1, "goal": "min"}, scale="log", kinds=("readings", "plain")
+    ),
+    "log-ratings": family(
+        2, usual(), {"eps": "20%"}, scale="log", kinds=("ratings", "rating"), range=(0.5, 20.0)
+    ),
     "log-in-blocks": family(5, usual(), {"eps": "10%"}, scale="log", blocks=0.8),
     "log-linear": family(4, usual(), LINEAR | {"eps": "10%", "span": "50x"}, scale="log", features=True, n=7),
     "heavy": family(3, usual(8, 5), {"tails": "heavy"}, kinds=("se", "ci"), outliers=0.1),
     "heavy-counts": family(2, usual(9, 3), {"tails": "heavy"}, kinds=("se", "counts"), outliers=0.1),
-    "heavy-extra": family(1, usual(8, 4), {"tails": "heavy", "extra_scatter": 0.1}, outliers=0.1, true_extra=0.1),
+    "heavy-extra": family(
+        1, usual(8, 4), {"tails": "heavy", "extra_scatter": 0.1}, outliers=0.1, true_extra=0.1
+    ),
     "blocks": family(5, usual(), blocks=1.0),
     "some-in-blocks": family(4, usual(), {"goal": "min"}, blocks=0.5),
     "differences": family(6, usual(16, 0), differences=1.0),
@@ -581,7 +589,8 @@ FAMILIES = {
     "linear-counts": family(3, usual(), LINEAR | {"eps": 0.05}, features=True, n=7, kinds=("counts",)),
     "deviation": family(5, usual(), DEVIATION | {"deviation": 0.3}, features=True, n=8, true_deviation=0.3),
     "deviation-in-blocks": family(
-        4, usual(), DEVIATION | {"deviation": 0.3}, features=True, n=7, true_deviation=0.3, blocks=0.7, differences=0.2
+        4, usual(), DEVIATION | {"deviation": 0.3},
+        features=True, n=7, true_deviation=0.3, blocks=0.7, differences=0.2,
     ),
     "deviation-estimated": family(
         5, usual(8, 2), DEVIATION | {"deviation": "estimate"}, features=True, n=14, true_deviation=0.3
@@ -598,15 +607,20 @@ FAMILIES = {
     "once-readings": family(4, finished, ONCE, events=BLIND, kinds=("readings", "sdn", "plain")),
     "once-counts": family(3, finished, ONCE | {"eps": 0.05}, events=BLIND, kinds=("counts",)),
     "once-linear": family(5, finished, ONCE | LINEAR, events=BLIND, features=True, n=8),
-    "once-deviation": family(5, finished, ONCE | DEVIATION | {"deviation": 0.3}, events=BLIND, features=True, n=8, true_deviation=0.3),
+    "once-deviation": family(
+        5, finished, ONCE | DEVIATION | {"deviation": 0.3},
+        events=BLIND, features=True, n=8, true_deviation=0.3,
+    ),
     "once-extra": family(3, finished, ONCE | {"extra_scatter": "estimate"}, events=BLIND, true_extra=0.2),
     "once-log": family(5, finished, ONCE | {"eps": "5%"}, events=BLIND, scale="log"),
     "switch-model": family(
-        5, switching({"model": "linear", "span": 4.0}, {"model": "linear+deviation", "deviation": 0.3}), features=True, n=7, true_deviation=0.2
+        5, switching({"model": "linear", "span": 4.0}, {"model": "linear+deviation", "deviation": 0.3}),
+        features=True, n=7, true_deviation=0.2,
     ),
     "switch-back": family(4, switching({"model": "independent"}), LINEAR, features=True, n=7),
     "switch-extra": family(
-        5, switching({"extra_scatter": "estimate"}, {"extra_scatter": 0.1}, {"extra_scatter": 0.0}), true_extra=0.1
+        5, switching({"extra_scatter": "estimate"}, {"extra_scatter": 0.1}, {"extra_scatter": 0.0}),
+        true_extra=0.1,
     ),
     "switch-looks": family(5, switching({"looks": "once"}), events=BLIND),
     "policies": family(5, changing_policies),
@@ -615,12 +629,18 @@ FAMILIES = {
     "round-robin": family(5, usual(), {"policy": "round_robin"}, blocks=0.5),
     "thompson": family(5, usual(), {"policy": "top_two_thompson"}),
     "items": family(6, items(), {"pool": 40, "eps": 0.1}),
-    "named-items": family(3, items(12, 3), {"pool": [f"q{k + 1}" for k in range(12)], "eps": 0.1, "goal": "min"}),
+    "named-items": family(
+        3, items(12, 3), {"pool": [f"q{k + 1}" for k in range(12)], "eps": 0.1, "goal": "min"}
+    ),
     "items-without-pool": family(6, items(), {"eps": 0.1}),
     "rated-items": family(4, items(30, 6, 1.0, 5.0, whole=False), {"pool": 30, "eps": 0.3}, **RATED),
-    "log-items": family(3, items(30, 6, 0.5, 20.0, whole=False), {"pool": 30, "eps": "20%"}, scale="log", range=(0.5, 20.0)),
+    "log-items": family(
+        3, items(30, 6, 0.5, 20.0, whole=False), {"pool": 30, "eps": "20%"}, scale="log", range=(0.5, 20.0)
+    ),
     "rounds": family(6, rounds(), {"tails": "symmetric", "eps": "5%", "goal": "min"}, scale="log", n=4),
-    "rounds-in-a-range": family(3, rounds(6, 0.0, 10.0), {"tails": "symmetric", "eps": 0.5}, range=(0.0, 10.0), n=4),
+    "rounds-in-a-range": family(
+        3, rounds(6, 0.0, 10.0), {"tails": "symmetric", "eps": 0.5}, range=(0.0, 10.0), n=4
+    ),
     "wrong-decimal-point": family(6, usual(10, 4), misfit="decimal", n=6),
     "wrong-decimal-point-linear": family(3, usual(8, 3), LINEAR, misfit="decimal", features=True, n=9),
     "variances-as-errors": family(5, usual(8, 4), misfit="variances", ratio=8.0, n=6),
@@ -635,7 +655,9 @@ FAMILIES = {
     "vacuous-readings": family(3, few, kinds=("readings",)),
     "vacuous-linear": family(3, few, LINEAR, features=True, n=8),
     "bars-of-all-sizes": family(4, usual(10, 2), sigma=0.01, ratio=1e6, n=6),
-    "bars-of-all-sizes-in-blocks": family(4, usual(10, 2), sigma=0.01, ratio=1e6, blocks=0.8, differences=0.2),
+    "bars-of-all-sizes-in-blocks": family(
+        4, usual(10, 2), sigma=0.01, ratio=1e6, blocks=0.8, differences=0.2
+    ),
     "bars-of-all-sizes-linear": family(4, usual(8, 2), LINEAR, sigma=0.01, ratio=1e6, features=True, n=8),
     "one-option": family(2, usual(8), {"goal": "min"}, n=1),
     "two-options": family(3, usual(10), {"confidence": 0.8}, n=2),

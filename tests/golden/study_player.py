@@ -5,13 +5,13 @@ and a list of steps, each a dict. Steps name options and numbers literally, so t
 on what was asked for:
 
 - ``ask`` (``n, se, block, probe, items``): jobs are numbered from 1 in the order of asking.
-- ``tell`` (``option`` or ``plus`` and ``minus``, ``value``, an error bar, ...); with ``answers``, the number of
-  a job, it is told as the answer to that job if the job is about the option; otherwise the job is released.
-  Without an option it answers whatever the job is about.
+- ``tell`` (``option`` or ``plus`` and ``minus``, ``value``, an error bar, ...). With ``answers``, the number
+  of a job, it is told as the answer to that job if the job is about the option; otherwise the job is
+  released. Without an option it answers whatever the job is about.
 - ``tell_next`` (``option``, ``values``): values of the items that come next for the option.
 - ``table`` (``rows``, ``layout``, ``match``, ``unknown``, ``repeat``), ``together`` (``rows``).
-- ``void``, ``amend`` (``measurement``), ``exclude``, ``include`` (``option``), ``add``, ``switch``, ``policy``,
-  ``release``, ``fail`` (``jobs``), ``wait`` (``seconds``), ``look``.
+- ``void``, ``amend`` (``measurement``), ``exclude``, ``include`` (``option``), ``add``, ``switch``,
+  ``policy``, ``release``, ``fail`` (``jobs``), ``wait`` (``seconds``), ``look``.
 """
 
 import re
@@ -252,7 +252,7 @@ def _check(found: Any) -> Answer:
 
 
 def _worst(rows: Any) -> list[Answer]:
-    """The largest residuals; rows that tie are sorted by name, and those that tie with the last are left out."""
+    """The largest residuals, ties sorted by name; those that tie with the last are left out."""
     size = {(row["what"], row["name"]): float(f"{abs(row['residual']):.6g}") for row in rows}
     least = min(size.values()) if len(rows) == MOST_WORST else 0.0
     told = [row for row in rows if size[row["what"], row["name"]] > least]

@@ -1,6 +1,7 @@
 """The comparison notices what it is there to notice."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from tests.golden import __main__ as command
@@ -102,7 +103,8 @@ def one_record(tmp_path, monkeypatch):
     monkeypatch.setattr(
         command, "replay_all", lambda names, processes: [("made_up", kinds.replay("made_up", records))]
     )
-    monkeypatch.setattr(kinds, "play", lambda kind, case: plain({"bound": 1.0 / case["of"]}))
+    made_up = SimpleNamespace(play=lambda case: {"bound": 1.0 / case["of"]})
+    monkeypatch.setattr(kinds, "module_of", lambda kind: made_up)
     records = []
 
     def write(bound, changes=(), of=2):
@@ -137,6 +139,17 @@ def test_compare_refuses_an_entry_that_matches_nothing(one_record, capsys, kind)
     assert "remove this entry" in capsys.readouterr().out
 
 
+def test_a_kind_may_say_how_exact_its_numbers_are(monkeypatch):
+    rough = SimpleNamespace(
+        play=lambda case: {"rough": 1.0 + 1e-7, "exact": 1.0 + case["by"]},
+        relative=lambda case, path: 1e-6 if path == "rough" else 1e-9,
+    )
+    monkeypatch.setattr(kinds, "module_of", lambda kind: rough)
+    answer = {"rough": 1.0, "exact": 1.0}
+    records = [{"name": str(by), "case": {"by": by}, "answer": answer} for by in (0.0, 1e-7)]
+    assert [one.outcome for one in kinds.replay("made_up", records)] == ["equal", "different"]
+
+
 def test_a_case_that_crashes_is_different(one_record, capsys):
     one_record(0.5, of=0)
     assert command.main(["compare"]) == 1
@@ -154,7 +167,7 @@ def test_recording_twice_writes_the_same_bytes(tmp_path, monkeypatch):
         def play(case):
             return {"said": list(case.values()), "bound": float("inf")}
 
-    monkeypatch.setattr(kinds.importlib, "import_module", lambda name: Kind)
+    monkeypatch.setattr(kinds, "module_of", lambda kind: Kind)
     assert kinds.record("made_up", tmp_path) == 2
     first = (tmp_path / "made_up.jsonl").read_bytes()
     kinds.record("made_up", tmp_path)

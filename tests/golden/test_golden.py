@@ -8,12 +8,11 @@ from tests.golden.kinds import all_kinds, read_records, replay
 @pytest.mark.parametrize("kind", all_kinds())
 def test_answers_are_those_recorded(kind):
     changes = [change for change in read_changes() if change.kind == kind]
-    differing = []
-    for one in replay(kind, read_records(kind)):
-        if left := not_allowed(kind, one, changes):
-            differing.append(
-                f"{one.name} ({one.outcome}): {left[0].path}: {left[0].old!r} -> {left[0].new!r}"
-            )
+    differing = [
+        f"{one.name} ({one.outcome}): {left[0].path}: {left[0].old!r} -> {left[0].new!r}"
+        for one in replay(kind, read_records(kind))
+        if (left := not_allowed(kind, one, changes))
+    ]
     assert not differing, "\n".join([f"{len(differing)} cases differ:", *differing[:10]])
     unused = [str(change) for change in changes if not change.used]
     assert not unused, f"changes.toml: nothing differs any more for {'; '.join(unused)}"

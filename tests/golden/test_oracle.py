@@ -1,7 +1,8 @@
 """The current tree against 0.2.0: random questions and events, fed to both.
 
-`make compare` runs this with new examples every time (EXAMPLES=, 200 by default); the long suite with the same
-ones. 0.2.0 is installed by `tools/oracle.py`; where that is impossible, the tests are skipped and say why.
+`make compare` runs this with new examples every time (EXAMPLES=, 200 by default); the long suite with the
+same ones. 0.2.0 is installed by `tools/oracle.py`; where that is impossible, the tests are skipped and say
+why.
 """
 
 import json
@@ -89,7 +90,9 @@ def small(low, high, digits=3):
     return st.floats(low, high).map(lambda value: round(value, digits))
 
 
-NAMES = list("ABCDEF")
+#: The options, and where their values lie.
+HEIGHTS = {"A": 0.0, "B": 0.3, "C": -0.2, "D": 0.8, "E": 0.75, "F": -0.6}
+NAMES = list(HEIGHTS)
 ERROR_BARS = st.sampled_from([0.02, 0.1, 0.1, 0.15, 0.3, 1.0])
 #: What measurements a study is made for; each with its part of the question.
 STYLES = {
@@ -140,10 +143,13 @@ def questions(draw, style):
 
 
 @st.composite
-def measured(draw, style, log):
-    """A value with what is said about its error."""
-    value = draw(small(-1.0, 1.0))
-    value = round(2.718**value, 3) if log else value
+def measured(draw, style, log, height=0.0):
+    """A value with what is said about its error; once in a while they do not go together."""
+    bars = st.sampled_from([1e-6, 1e-3, 0.1, 1.0]) if style == "all sizes" else ERROR_BARS
+    bar = draw(bars)
+    off = draw(small(-20.0, 20.0, 2)) if draw(st.integers(0, 30)) == 0 else draw(small(-1.5, 1.5, 2))
+    value = round(height + bar * off, 8)
+    value = round(2.718**value, 8) if log else value
     if style == "counts":
         trials = draw(st.integers(1, 60))
         return {"successes": draw(st.integers(0, trials)), "trials": trials}
@@ -156,7 +162,6 @@ def measured(draw, style, log):
         return {"values": draw(st.lists(small(1.0, 5.0, 1), min_size=1, max_size=5))}
     if style == "plain":
         return {"value": value}
-    bar = draw(st.sampled_from([1e-6, 1e-3, 0.1, 1.0])) if style == "all sizes" else draw(ERROR_BARS)
     bar *= value if log else 1.0
     kind = draw(st.sampled_from(["se", "se", "var", "ci"]))
     if kind == "ci":
@@ -177,7 +182,10 @@ def told(draw, style, question):
         about["block"] = draw(st.sampled_from(["mon", "tue"]))
     if draw(st.integers(0, 9)) == 0:
         about["key"] = draw(st.sampled_from(["k1", "k2", "k3"]))
-    return probe | draw(measured(style, log)) | about
+    height = HEIGHTS.get(probe.get("option"), 0.0)
+    if "plus" in probe:
+        height = HEIGHTS[probe["plus"]] - HEIGHTS[probe["minus"]]
+    return probe | draw(measured(style, log, height)) | about
 
 
 @st.composite
@@ -187,9 +195,10 @@ def steps(draw, style, question):
     log = question.get("scale") == "log"
     what = draw(
         st.sampled_from(
-            ["tell"] * 8 + ["ask"] * 3 + ["answer"] * 4
-            + ["table", "together", "void", "amend", "exclude", "include", "add", "switch", "policy", "release",
-               "fail", "wait", "look"]
+            ["tell"] * 8 + ["ask"] * 3 + ["answer"] * 4 + [
+                "table", "together", "void", "amend", "exclude", "include", "add", "switch", "policy",
+                "release", "fail", "wait", "look",
+            ]
         )
     )  # fmt: skip
     if style in WITH_ITEMS and what in ("tell", "answer", "table", "together"):
@@ -213,10 +222,13 @@ def steps(draw, style, question):
             "void": st.fixed_dictionaries({"measurement": number}),
             "exclude": st.fixed_dictionaries({"option": option}),
             "include": st.fixed_dictionaries({"option": option}),
-            "add": st.sampled_from([{"options": ["N1"]}, {"options": ["N2"], "features": {"x": [0.5], "y": [0.5]}}]),
+            "add": st.sampled_from(
+                [{"options": ["N1"]}, {"options": ["N2"], "features": {"x": [0.5], "y": [0.5]}}]
+            ),
             "switch": st.sampled_from(
-                [{"model": "linear"}, {"model": "linear+deviation", "deviation": 0.2}, {"model": "independent"},
-                 {"extra_scatter": "estimate"}, {"extra_scatter": 0.1}, {"looks": "once"}]
+                [{"model": "linear"}, {"model": "linear+deviation", "deviation": 0.2},
+                 {"model": "independent"}, {"extra_scatter": "estimate"}, {"extra_scatter": 0.1},
+                 {"looks": "once"}]
             ),
             "policy": st.sampled_from([{"name": "race"}, {"name": "vage"}, {"name": "round_robin"}]),
             "release": st.fixed_dictionaries({"jobs": st.lists(number, min_size=1, max_size=2)}),
@@ -235,7 +247,10 @@ def cases(draw):
     first = []
     if style not in WITH_ITEMS and draw(st.integers(0, 3)):
         log = question.get("scale") == "log"
-        first = [{"do": "tell", "option": name} | draw(measured(style, log)) for name in question["options"]]
+        first = [
+            {"do": "tell", "option": name} | draw(measured(style, log, HEIGHTS[name]))
+            for name in question["options"]
+        ]
     return {"question": question, "steps": first + draw(st.lists(steps(style, question), max_size=20))}
 
 

@@ -109,19 +109,19 @@ def settings_of(record):
 
 #: What has to be covered.
 NAMED = """
-goal max, goal min, model independent, model linear, model linear+deviation, deviation given, deviation estimated,
-extra_scatter given, extra_scatter estimated, looks any time, looks once, once; model linear, once; model
-linear+deviation, once; scale log, once; block, scale log, scale linear, noise normal, noise heavy, noise symmetric,
-kind se, kind asymmetric se, kind var, kind ci, kind text, kind sd and n, kind counts, kind readings, kind ratings,
-kind plain, kind plain; scatter own, kind plain; scatter pooled, kind items, pool of items, items without a pool,
-kind table of items, rounds, scatter own, scatter pooled, bounded readings, block, minus, arm, instrument, key,
-layout network, layout arms, costs, noise_floor, budget, no eps, lease, confidence, answered job, ask n, ask se,
-ask block, ask probe, ask items, step together, step table, step void, step amend, step exclude, step include,
-step add, step switch, step policy, step release, step fail, step wait, step look, switch model, switch looks,
-switch extra_scatter, switch deviation, policy vage, policy vaee, policy round_robin, policy top_two_thompson,
-refused step, refused question, verdict reached, verdict bounded, verdict undecided, verdict unbounded,
-verdict withheld, cause row, cause scatter, cause variances, cause understated, cause overstated,
-error bars of all sizes
+goal max, goal min, model independent, model linear, model linear+deviation, deviation given, deviation
+estimated, extra_scatter given, extra_scatter estimated, looks any time, looks once, once; model linear,
+once; model linear+deviation, once; scale log, once; block, scale log, scale linear, noise normal, noise
+heavy, noise symmetric, kind se, kind asymmetric se, kind var, kind ci, kind text, kind sd and n, kind
+counts, kind readings, kind ratings, kind plain, kind plain; scatter own, kind plain; scatter pooled, kind
+items, pool of items, items without a pool, kind table of items, rounds, scatter own, scatter pooled,
+bounded readings, block, minus, arm, instrument, key, layout network, layout arms, costs, noise_floor,
+budget, no eps, lease, confidence, answered job, ask n, ask se, ask block, ask probe, ask items, step
+together, step table, step void, step amend, step exclude, step include, step add, step switch, step policy,
+step release, step fail, step wait, step look, switch model, switch looks, switch extra_scatter, switch
+deviation, policy vage, policy vaee, policy round_robin, policy top_two_thompson, refused step, refused
+question, verdict reached, verdict bounded, verdict undecided, verdict unbounded, verdict withheld, cause
+row, cause scatter, cause variances, cause understated, cause overstated, error bars of all sizes
 """
 SETTINGS = [" ".join(name.split()).replace(";", ",") for name in NAMED.split(",")]
 
