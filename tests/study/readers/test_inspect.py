@@ -173,6 +173,18 @@ def test_what_would_fill_the_memory_is_not_unpacked(monkeypatch):
         read(packed({**members, "summaries.json": b" " * 2**20}), "inspect")
 
 
+def test_members_that_are_too_large_together_are_not_unpacked(monkeypatch):
+    monkeypatch.setattr(archive, "MOST_UNPACKED", 1000)
+    with pytest.raises(ValueError, match="its members have more than 0 MB when they are unpacked"):
+        read(LOGS / "small.eval", "inspect")
+
+
+def test_ways_of_packing_that_unpack_in_pieces_of_any_size_are_refused():
+    for compression in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with pytest.raises(ValueError, match=r"'header\.json' in it is packed in a way that is not read"):
+            read(packed(parts(LOGS / "small.eval"), compression), "inspect")
+
+
 def test_a_member_larger_than_it_says_is_damaged():
     bomb = pyarrow.compress(b"\0" * 10**7, "zstd", asbytes=True)
     assert len(unpacked(bomb, 100)) == 101

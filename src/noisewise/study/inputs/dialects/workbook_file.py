@@ -20,19 +20,19 @@ _PLACE = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
 _MOST_ROWS, _MOST_LEVELS = 1 << 20, 64
 
 
-class Cell(NamedTuple):
+class FilledCell(NamedTuple):
     """A cell with a value."""
 
     value: Any
     form: str  # its number format
 
 
-class Sheet:
+class SheetCells:
     """The cells of a sheet that have a value, by row and column from 0, and what else matters about them."""
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.rows: dict[int, dict[int, Cell]] = {}
+        self.rows: dict[int, dict[int, FilledCell]] = {}
         self.hidden: set[int] = set()
         self.merged: list[str] = []
         #: Formulas without a result.
@@ -67,11 +67,11 @@ class WorkbookFile:
         """Close the file."""
         self._archive.close()
 
-    def read(self, title: str) -> Sheet:
+    def read(self, title: str) -> SheetCells:
         """The cells of a sheet."""
         return _SheetReader(self, title).sheet
 
-    def cell(self, kind: str, style: int, text: str) -> Cell | None:
+    def cell(self, kind: str, style: int, text: str) -> FilledCell | None:
         """A cell of a type and a style; None if it is empty."""
         from openpyxl.styles.numbers import is_date_format, is_timedelta_format
         from openpyxl.utils.datetime import CALENDAR_MAC_1904, CALENDAR_WINDOWS_1900, from_excel, from_ISO8601
@@ -93,12 +93,12 @@ class WorkbookFile:
         elif kind == "d":
             value = from_ISO8601(text)
         if not isinstance(value, str):
-            return Cell(value, form)
+            return FilledCell(value, form)
         self._letters += len(value)
         if self._letters > most_letters(self._unpacked):
             raise ValueError(f"its cells have more than {most_letters(self._unpacked):,} characters")
         value = value.strip()
-        return Cell(value, form) if value else None
+        return FilledCell(value, form) if value else None
 
     def parse(self, part: str, begin: Callable[..., None], end: Callable[..., None] | None = None) -> None:
         """Call ``begin(name, attributes)`` and ``end(name, text)`` for every element of a part."""
@@ -220,7 +220,7 @@ class _SheetReader:
     """Takes a sheet apart."""
 
     def __init__(self, book: WorkbookFile, title: str) -> None:
-        self.sheet, self._book = Sheet(title), book
+        self.sheet, self._book = SheetCells(title), book
         self._row, self._column = -1, -1
         self._kind, self._style, self._text = "n", 0, ""
         self._formula: str | None = None

@@ -18,7 +18,13 @@ import polars as pl
 
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.dialects.layout import header_at
-from noisewise.study.inputs.dialects.workbook_file import Cell, Sheet, WorkbookFile, name_of, place_of
+from noisewise.study.inputs.dialects.workbook_file import (
+    FilledCell,
+    SheetCells,
+    WorkbookFile,
+    name_of,
+    place_of,
+)
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.table_limits import check_size
 
@@ -61,7 +67,7 @@ def read_workbook(what: str, path: Path, sheet: str | None) -> ReadTable:
         raise ValueError(
             f"`{what}` must have different names of columns; {twice!r} stands twice: rename one."
         )
-    empty = Cell(None, "General")
+    empty = FilledCell(None, "General")
     series: list[pl.Series] = []
     for column, text in header.items():
         cells = [rows[at].get(column, empty) for at in there]
@@ -70,7 +76,7 @@ def read_workbook(what: str, path: Path, sheet: str | None) -> ReadTable:
     return replace(table, frame=frame)
 
 
-def _sheet(what: str, path: Path, wanted: str | None) -> tuple[str, Sheet]:
+def _sheet(what: str, path: Path, wanted: str | None) -> tuple[str, SheetCells]:
     """The sheet with this title, or the only one that is not empty, and what messages call it."""
     if importlib.util.find_spec("openpyxl") is None:
         raise ValueError(
@@ -101,7 +107,7 @@ def _sheet(what: str, path: Path, wanted: str | None) -> tuple[str, Sheet]:
     if len(filled) > 1:
         listed = " or ".join(repr(f"{path.name}#{title}") for title in filled)
         raise ValueError(f"`{what}`: {path.name!r} has several sheets; say which: {listed}.")
-    return repr(path.name), next(iter((filled or sheets or {"": Sheet("")}).values()))
+    return repr(path.name), next(iter((filled or sheets or {"": SheetCells("")}).values()))
 
 
 def _called(titles: list[str], wanted: str) -> list[str]:
@@ -109,7 +115,7 @@ def _called(titles: list[str], wanted: str) -> list[str]:
     return same or [title for title in titles if title.casefold().strip() == wanted.casefold().strip()]
 
 
-def _check_merged(what: str, page: Sheet, first: int, name: str) -> None:
+def _check_merged(what: str, page: SheetCells, first: int, name: str) -> None:
     for span in page.merged:
         if place_of(span.rpartition(":")[2])[0] >= first:
             raise ValueError(
@@ -118,7 +124,7 @@ def _check_merged(what: str, page: Sheet, first: int, name: str) -> None:
             )
 
 
-def _check_formulas(what: str, page: Sheet, there: list[int], name: str) -> None:
+def _check_formulas(what: str, page: SheetCells, there: list[int], name: str) -> None:
     """Refuse formulas whose results are not in the file: their cells would be taken for empty ones."""
     rows = set(there)
     for (row, column), formula in page.bare.items():
