@@ -52,7 +52,7 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
     said = {name: value for name, value in given.items() if value is not None}
     if not said:
         raise ValueError(
-            f"say what to correct about m-{number}: value=, option=, an error bar, items=, block=, "
+            f"say what to correct about m-{number}: value=, option=, an error bar, block=, "
             "instrument= or note=; got none of them."
         )
     if state.keys.get(key := composed(str(said.get("key", "")).strip())) not in (None, number):
