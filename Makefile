@@ -72,7 +72,7 @@ bench: $(STAMP) $(VERBS)
 	$(PIP) --group bench
 	$(BIN)/python -m benchmarks --out bench.json
 
-# The fast tests with the lowest versions that pyproject.toml accepts, in build/lowest.
+# The short suite with the lowest versions that pyproject.toml accepts, in build/lowest.
 lowest: $(STAMP)
 	$(BIN)/python -m tools.lowest
 

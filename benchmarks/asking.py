@@ -17,13 +17,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.support.asking_worlds import NAMED, OTHERS, WORLDS, World
-from tests.support.geometric import Ratio, geometric_ratio
-
 from benchmarks.asking_page import page
 from benchmarks.asking_play import BATCHES, OLD_RULE, ONE_BY_ONE, WHOLE_DAYS
 from benchmarks.asking_runs import Cell
+from benchmarks.asking_worlds import NAMED, OTHERS, WORLDS, World
 from benchmarks.baseline import NEW, OLD
+from benchmarks.geometric import Ratio, geometric_ratio
 from benchmarks.kept_runs import is_kept, played
 from benchmarks.pages import write_figures
 from benchmarks.timing import Row

@@ -3,10 +3,9 @@
 import platform
 from typing import TYPE_CHECKING
 
-from tests.support.asking_worlds import NAMED, World
-
 from benchmarks.asking_play import BATCHES, OLD_RULE, ONE_BY_ONE, WHOLE_DAYS
 from benchmarks.asking_runs import FIRST_SEED, Cell
+from benchmarks.asking_worlds import NAMED, World
 from benchmarks.baseline import NEW, OLD
 
 if TYPE_CHECKING:

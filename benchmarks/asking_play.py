@@ -12,10 +12,10 @@ import sys
 import time
 from typing import Any
 
-from tests.support.asking_worlds import WORLDS, Drawn, World
 from threadpoolctl import threadpool_limits
 
 import noisewise as nw
+from benchmarks.asking_worlds import WORLDS, Drawn, World
 
 #: How it can be asked: one measurement at a time; five for which all results come in together; all of a day.
 ONE_BY_ONE, BATCHES, WHOLE_DAYS = "one by one", "batches of 5", "whole days"

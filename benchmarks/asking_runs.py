@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from tests.support.asking_worlds import Drawn, World
-
 from benchmarks.asking_play import PLAYED
+from benchmarks.asking_worlds import Drawn, World
 
 FIRST_SEED = 1000
 

@@ -18,8 +18,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.support.geometric import Ratio, geometric_ratio
-
 from benchmarks.baseline import NEW, OLD
 from benchmarks.certificate_cells import GROUPS
 from benchmarks.certificate_looks import PLAYED
@@ -27,6 +25,7 @@ from benchmarks.certificate_worlds import Drawn, World
 from benchmarks.certificates_page import page
 from benchmarks.contrast_moves import moved
 from benchmarks.contrast_widths import Widths, measured
+from benchmarks.geometric import Ratio, geometric_ratio
 from benchmarks.kept_runs import is_kept, played
 from benchmarks.pages import write_figures
 from benchmarks.timing import Row

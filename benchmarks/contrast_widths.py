@@ -15,11 +15,11 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from tests.support.geometric import Ratio, geometric_ratio
 from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 from benchmarks import baseline
+from benchmarks.geometric import Ratio, geometric_ratio
 from benchmarks.timing import Row
 
 EPS, SE, DESIGNS = 0.3, 0.3, 100

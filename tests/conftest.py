@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import gc
+import math
 import os
 import re
 import resource
@@ -34,15 +35,12 @@ hypothesis.settings.load_profile("fixed")
 #: Tests that compile the loop of the rule that their parameters name first.
 BY_RULE = (
     "contracts/test_rules.py",
-    "contracts/test_scales.py",
     "statistical/test_confidence_sets.py",
     "statistical/test_coverage.py",  # by radius
 )
 #: Tests that compile kernels of their own, or a rule's loop more than once, or share what was simulated, a
 #: cluster, a browser or all sources parsed, which every process that has one of them would have to make.
 BY_FILE = (
-    "core/choice/test_selection.py",
-    "core/model/test_dense.py",
     "rules/test_vagd.py",
     "rules/test_voful.py",
     "shared/test_restarted_radius.py",
@@ -57,6 +55,16 @@ BY_FILE = (
     "tests/test_house.py",
     "tests/test_tests.py",
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_engine():
+    """Simulate in the plain engine unless a test names one: the choice depends on the machine's speed."""
+    from noisewise.simulation import engine
+
+    if not LONG:
+        engine.SHORT = math.inf
+
 
 #: Seconds after which a test is considered stuck.
 PATIENCE = 900

@@ -22,7 +22,7 @@ def test_no_test_imports_a_benchmark_or_another_test():
         for name in imported_by(file):
             assert name.split(".")[0] not in ("benchmarks", ""), f"{file} imports {name}"
             if name.split(".")[0] == "tests":
-                assert name.startswith(("tests.support", "tests.samples")), f"{file} imports {name}"
+                assert name.startswith(("tests.support", "tests.golden")), f"{file} imports {name}"
 
 
 def test_the_folders_of_tests_are_rooms_of_the_package():
@@ -30,10 +30,8 @@ def test_the_folders_of_tests_are_rooms_of_the_package():
     across = {
         "contracts",
         "statistical",
-        "samples",
-        "samples/data",
+        "golden",
         "support",
-        "policies/shell/data",
         "website",
     }
     for folder in {file.parent for file in FILES} - {ROOT / "tests"}:

@@ -1,4 +1,4 @@
-"""The fast tests with the lowest versions that pyproject.toml accepts: ``python -m tools.lowest``.
+"""The short suite with the lowest versions that pyproject.toml accepts: ``python -m tools.lowest``.
 
 What the package and its extras ask for is installed at the lower end of its range, each name at the highest
 of its lower ends where several extras have one; the tools of the tests at the newest version that goes with
@@ -23,28 +23,6 @@ from packaging.version import Version
 from tools.sources import ROOT, copy_of, tracked_files
 
 HOME = ROOT / "build" / "lowest"
-#: Rooms whose tests call the libraries that we depend on, and end within minutes.
-FAST = (
-    "tests/actions",
-    "tests/charts",
-    "tests/cli",
-    "tests/core",
-    "tests/design",
-    "tests/samples",
-    "tests/simulation",
-    "tests/study/certificate",
-    "tests/study/inputs",
-    "tests/study/intake",
-    "tests/study/log",
-    "tests/study/readers",
-    "tests/study/showing",
-    "tests/study/stores",
-    "tests/timing",
-    "tests/web",
-    "tests/world",
-    "tests/test_docs.py",
-    "tests/test_front_door.py",
-)
 
 
 def lower_ends(project: dict[str, Any]) -> dict[str, Requirement]:
@@ -97,9 +75,7 @@ def main() -> int:
     )
     parser.add_argument("--python", default=sys.executable, help="the interpreter; default: this one")
     parser.add_argument("--show", action="store_true", help="print the versions and end")
-    parser.add_argument(
-        "tests", nargs="*", help="which tests; default: those of the rooms that use libraries"
-    )
+    parser.add_argument("tests", nargs="*", help="which tests; default: the short suite")
     given = parser.parse_args()
     lines = requirements()
     if given.show:
@@ -114,7 +90,7 @@ def main() -> int:
         _run(*install, "--requirement", HOME / "requirements.txt")
         with tempfile.TemporaryDirectory(prefix="noisewise-lowest-") as folder:
             _run(*install, "--no-deps", copy_of(tracked_files(), Path(folder)))
-        _run(python, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", *(given.tests or FAST))
+        _run(python, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", *given.tests)
     except subprocess.CalledProcessError as failed:
         print(
             f"\nThe lowest versions do not work: `{shlex.join(failed.cmd)}` ended with {failed.returncode}."

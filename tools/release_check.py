@@ -23,8 +23,8 @@ from tools.sources import copy_of, tracked_files
 ROOT = Path(__file__).parents[1]
 #: What the sdist does without: checks by other places, and a script that tests in browsers use.
 LEFT_OUT = (".ci/", ".github/", ".gitignore", ".pre-commit-config.yaml", "tests/vendor/")
-#: Tests of the installed wheel: names, documentation, kept stores. The others are for `make test`.
-SOME_TESTS = ("tests/test_front_door.py", "tests/samples", "tests/study/stores/test_round_trips.py")
+#: Tests of the installed wheel: names, documentation, stores. The others are for `make test`.
+SOME_TESTS = ("tests/test_front_door.py", "tests/study/stores/test_round_trips.py")
 #: A study from nothing to its certificate, as README's commands have it; and whether each may end with 3.
 COMMANDS = (
     ("demo", "--json"),

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import noisewise as nw
-from noisewise.actions.catalogue import files, kept, passes
+from noisewise.actions.catalogue import files, kept
 from noisewise.actions.catalogue.gains import GainQuestion, highest_gains
 from noisewise.actions.catalogue.kept import Course
 from noisewise.actions.catalogue.leading import (
@@ -18,7 +18,7 @@ from noisewise.actions.catalogue.leading import (
     leading_rows,
 )
 from noisewise.actions.catalogue.lowers import LowerQuestion, highest_lowers
-from noisewise.actions.catalogue.passes import Norm, lower_bounds, width_bounds
+from noisewise.actions.catalogue.passes import Norm
 from noisewise.actions.catalogue.shards import ShardError
 
 N, DIM = 1000, 4
@@ -51,14 +51,6 @@ def test_files_are_cut_into_shards_and_rows_keep_their_numbers(rows, tmp_path, s
     assert np.array_equal(catalogue.take(some), rows[some])
     assert catalogue.fingerprint() == nw.Catalogue.from_array(rows).fingerprint()
     assert catalogue.fingerprint() != nw.Catalogue.from_array(rows[::-1]).fingerprint()
-
-
-def test_a_piece_of_a_memory_map_goes_by_the_name_of_its_file(rows, tmp_path):
-    np.save(tmp_path / "a.npy", rows)
-    piece = np.load(tmp_path / "a.npy", mmap_mode="r")[100:300]
-    catalogue = nw.Catalogue.from_array(piece)
-    assert catalogue.shards[0].path.endswith("a.npy")
-    assert np.array_equal(catalogue.take(np.arange(200)), rows[100:300])
 
 
 def test_columns_choose_what_counts(rows, tmp_path):
@@ -98,6 +90,20 @@ def test_a_shard_that_cannot_be_read_is_an_error_that_names_the_file(rows, tmp_p
         nw.optimal_design(fresh)
 
 
+def test_a_file_with_other_rows_is_an_error_and_a_new_catalogue_reads_them(rows, tmp_path):
+    path = tmp_path / "rows.npy"
+    np.save(path, rows)
+    old = nw.Catalogue.from_memmap(path)
+    policy = nw.vaee(old)
+    policy.tell(policy.ask(), 0.0, 1.0)
+    np.save(tmp_path / "new.npy", -rows)
+    (tmp_path / "new.npy").replace(path)
+    for question in (policy.recommend, policy.survivors, old.fingerprint):
+        with pytest.raises(ShardError, match=r"rows\.npy.* was written to or replaced"):
+            question()
+    assert np.array_equal(nw.Catalogue.from_memmap(path).take([3]), -rows[[3]])
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -126,38 +132,6 @@ def test_what_cannot_be_a_catalogue_is_refused_in_one_sentence(make, said, rows,
     pl.DataFrame({"x": [1.0, None]}).write_parquet(tmp_path / "gap.parquet")
     with pytest.raises((ValueError, OSError), match=said):
         make(tmp_path)
-
-
-def test_bounds_in_float32_are_never_below_the_widths():
-    rng = np.random.default_rng(3)
-    for scale in (1e-6, 1.0, 1e4):
-        vectors = rng.standard_normal((500, 20)) * 10.0 ** rng.uniform(-3, 1, (500, 1)) * scale
-        catalogue = nw.Catalogue.from_array(vectors)
-        root = np.linalg.qr(rng.standard_normal((20, 20)))[0] * 10.0 ** rng.uniform(-6, 0, 20)
-        norm = Norm(root, catalogue.max_norm, catalogue.max_norm**2)
-        exact = np.square(vectors @ root).sum(axis=1)
-        bounds = width_bounds(catalogue.shards[0], None, norm).astype(float) * norm.scale
-        assert (bounds >= exact).all()
-        long = exact > 0.1 * exact.max()
-        assert (bounds[long] <= exact[long] * 1.001).all()
-
-
-def test_bounds_lowered_by_steps_are_bounds_of_what_is_left():
-    rng = np.random.default_rng(4)
-    vectors = rng.standard_normal((400, 10)).astype(np.float32)
-    catalogue = nw.Catalogue.from_array(vectors)
-    norm = Norm(np.eye(10), catalogue.max_norm, catalogue.max_norm**2)
-    bounds = width_bounds(catalogue.shards[0], None, norm)
-    inverse, steps = np.eye(10), []
-    for _ in range(30):
-        measured = vectors[rng.integers(400)].astype(float)
-        step = inverse @ measured / np.sqrt(0.01 + measured @ inverse @ measured)
-        inverse -= np.outer(step, step)
-        steps.append(step)
-    lower_bounds(catalogue.shards[0], bounds, np.array(steps), norm)
-    exact = np.einsum("ij,jk,ik->i", vectors, inverse, vectors)
-    assert (bounds * norm.scale >= exact).all()
-    assert (bounds * norm.scale <= exact + 1e-3 * catalogue.max_norm**2).all()
 
 
 def course_of(vectors, rng, measurements):
@@ -197,7 +171,7 @@ def test_kept_bounds_are_above_the_widths_and_by_no_more_than_they_say():
     kept.forget(course.run)
 
 
-@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8, 1e40])
+@pytest.mark.parametrize("size", [1e-8, 1e40])
 @pytest.mark.parametrize("before", [0, 6])
 def test_rows_that_gain_or_lead_most_come_back_and_no_other_exceeds_the_cut(size, before):
     rng = np.random.default_rng(6)
@@ -238,21 +212,9 @@ def check_answer(found, scores, cut):
     assert scores[found.numbers].max() == scores.max()
 
 
-def test_bounds_are_let_go_with_the_policy():
-    before = len(kept._kept)
-    policy = nw.vaee(nw.Catalogue.from_array(np.random.default_rng(0).standard_normal((3000, 3))))
-    policy.ask()
-    assert len(kept._kept) == before + 1
-    del policy
-    assert len(kept._kept) == before
-
-
-def test_a_pass_in_parts_is_a_pass(monkeypatch, rows):
-    whole = passes.survey(nw.Catalogue.from_array(rows).shards[0])
-    assert np.allclose(whole.moment, rows.T.astype(float) @ rows)
-
-
-@pytest.mark.parametrize("executor", [ThreadPoolExecutor, ProcessPoolExecutor])
+@pytest.mark.parametrize(
+    "executor", [ThreadPoolExecutor, pytest.param(ProcessPoolExecutor, marks=pytest.mark.long("processes"))]
+)
 def test_workers_measure_the_same_actions(rows, tmp_path, small_shards, executor):
     np.save(tmp_path / "rows.npy", rows)
     theta, noise = np.array([0.3, -0.2, 0.1, 0.4]), np.random.default_rng(5).standard_normal(30)
@@ -270,7 +232,7 @@ def test_workers_measure_the_same_actions(rows, tmp_path, small_shards, executor
         assert nw.optimal_design(spread.actions).indices.tolist() == nw.optimal_design(rows).indices.tolist()
 
 
-@pytest.mark.parametrize("size", [1e-8, 1.0, 1e40])
+@pytest.mark.parametrize("size", [1e-8, 1e40])
 @pytest.mark.parametrize("rounds", [1, 4])
 def test_rows_with_the_largest_lower_ends_come_back_with_all_that_may_be_left(size, rounds):
     rng = np.random.default_rng(8)

@@ -27,6 +27,7 @@ from noisewise.arena import (
 from noisewise.arena.page import draw
 from noisewise.arena.results import log_ratio_of_means
 from noisewise.cli import app
+from noisewise.core.support import sources
 from noisewise.world import action_noise
 
 SMALL = [
@@ -256,12 +257,20 @@ def test_the_command_plays_prints_and_writes(tmp_path):
 def test_every_source_of_a_rule_decides_whether_a_match_is_played_again(monkeypatch, tmp_path):
     """Rules lie in rooms within rooms: all of them count."""
     copy = tmp_path / "noisewise"
-    shutil.copytree(match.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(match, "PACKAGE", copy)
-    before = match._sources_hash.__wrapped__("somewhere")
-    for file in ("policies/rules/paper/vaee.py", "core/model/dense.py", "design/optimal/optimal_design.py"):
+    shutil.copytree(sources.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(sources, "PACKAGE", copy)
+    sources.sources_hash.cache_clear()
+    before = match._sources_hash("somewhere")
+    for file in (
+        "policies/rules/paper/vaee.py",
+        "core/model/dense.py",
+        "design/optimal/optimal_design.py",
+        "core/native/source/verbs.h",
+    ):
         with (copy / file).open("a") as source:
             source.write("# another line\n")
-        after = match._sources_hash.__wrapped__("somewhere")
+        sources.sources_hash.cache_clear()
+        after = match._sources_hash("somewhere")
         assert after != before
         before = after
+    sources.sources_hash.cache_clear()

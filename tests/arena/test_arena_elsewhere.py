@@ -1,11 +1,7 @@
-"""The arena and the paper's report on a cluster: matches come home, and nothing is played twice."""
+"""The arena and the paper's report on other workers: matches come home, and nothing is played twice."""
 
 import dataclasses
 import json
-import os
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -25,10 +21,11 @@ RULES = ["vaee", "round_robin"]
 SIZE = {"horizon": 40, "replications": 12}
 
 
-@pytest.fixture(scope="module")
-def client():
-    with small_cluster() as client:
-        yield client
+@pytest.fixture(params=["thread", pytest.param("cluster", marks=pytest.mark.long("clusters"))])
+def on(request):
+    """A place to work."""
+    with ThreadPoolExecutor(1) if request.param == "thread" else small_cluster() as place:
+        yield place
 
 
 def numbers(arena):
@@ -39,49 +36,28 @@ def numbers(arena):
     ]
 
 
-def test_matches_played_on_a_cluster_are_those_played_here(client, tmp_path):
+def test_matches_played_elsewhere_are_those_played_here(on, tmp_path):
     here = run_arena(RULES, SMALL, tmp_path / "here", processes=1, **SIZE)
-    there = run_arena(RULES, SMALL, tmp_path / "there", on=client, **SIZE)
+    there = run_arena(RULES, SMALL, tmp_path / "there", on=on, **SIZE)
     for mine, theirs in zip(numbers(here), numbers(there), strict=True):
         for name, value in mine.items():
             assert np.array_equal(value, theirs[name]), name
 
 
-def test_machine_code_of_a_match_travels(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("noisewise.arena.run.MANY_ROUNDS", 1)
-    there = run_arena(["vaee"], SMALL, tmp_path, on=client, **SIZE)
-    assert {match.engine for match in there.matches} == {"compiled"}
+def test_ctrl_c_keeps_what_is_finished_and_the_same_call_plays_the_rest(on, tmp_path):
+    def interrupt(done, total, last):
+        if done == 2:
+            raise KeyboardInterrupt
 
-
-PLAYING = """
-import sys
-from noisewise.arena import run_arena
-from tests.arena.test_arena_elsewhere import RULES, SMALL
-print("begun", flush=True)
-def show(done, total, last):
-    print(done, flush=True)
-run_arena(RULES, SMALL, sys.argv[1], horizon=40, replications=200, on=sys.argv[2], progress=show)
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no signals there")
-def test_ctrl_c_keeps_what_is_finished_and_the_same_call_plays_the_rest(client, tmp_path):
-    command = [sys.executable, "-c", PLAYING, str(tmp_path / "arena"), client.scheduler.address]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        for line in process.stdout:
-            if line.strip() == "1":
-                process.send_signal(signal.SIGINT)
-        assert "KeyboardInterrupt" in process.stderr.read()
-    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "arena").glob("*.npz")}
-    assert 1 <= len(kept) <= 4
+    with pytest.raises(KeyboardInterrupt):
+        run_arena(RULES, SMALL, tmp_path, on=on, progress=interrupt, **SIZE)
+    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.npz")}
+    assert 2 <= len(kept) <= 4
     done = []
-    run_arena(
-        RULES, SMALL, tmp_path / "arena", horizon=40, replications=200, on=client,
-        progress=lambda count, total, last: done.append(count),
-    )  # fmt: skip
+    run_arena(RULES, SMALL, tmp_path, on=on, progress=lambda count, total, last: done.append(count), **SIZE)
     assert done == list(range(len(kept) + 1, 5))
     for name, time in kept.items():
-        assert (tmp_path / "arena" / name).stat().st_mtime_ns == time
+        assert (tmp_path / name).stat().st_mtime_ns == time
 
 
 def computed_on_another_processor(folder):
@@ -107,13 +83,6 @@ def test_going_on_beside_results_of_another_processor_is_refused_unless_that_is_
     assert len(mixed.matches) == 4
 
 
-def test_matches_from_before_anything_was_said_about_processors_are_kept(tmp_path):
-    run_arena(["vaee"], SMALL, tmp_path, processes=1, **SIZE)
-    for path in tmp_path.glob("*.npz"):
-        save_match(dataclasses.replace(read_match(path), arithmetic=""), path)
-    assert len(run_arena(RULES, SMALL, tmp_path, processes=1, **SIZE).matches) == 4
-
-
 def doubled(number):
     return {"twice": 2 * number}
 
@@ -122,11 +91,11 @@ def pieces(count):
     return {f"piece {k}": Piece(doubled, {"number": k}) for k in range(count)}
 
 
-def test_pieces_of_the_report_are_computed_on_a_cluster_and_kept_here(client, tmp_path):
-    found = compute(pieces(3), tmp_path, 1, on=client)
+def test_pieces_of_the_report_are_computed_elsewhere_and_kept_here(on, tmp_path):
+    found = compute(pieces(3), tmp_path, 1, on=on)
     assert found == {f"piece {k}": {"twice": 2 * k} for k in range(3)}
     seen = []
-    compute(pieces(5), tmp_path, 1, lambda done, total: seen.append(done), on=client)
+    compute(pieces(5), tmp_path, 1, lambda done, total: seen.append(done), on=on)
     assert seen == [3, 4, 5]
 
 
@@ -138,10 +107,3 @@ def test_pieces_of_another_processor_are_not_mixed_silently(tmp_path):
     with pytest.raises(ValueError, match=r"^2 of 2 finished pieces .*oldpy .* there and numpy .* here"):
         compute(pieces(3), tmp_path, 1)
     assert len(compute(pieces(3), tmp_path, 1, mixed=True)) == 3
-
-
-def test_outcomes_kept_by_older_versions_are_read(tmp_path):
-    compute(pieces(1), tmp_path, 1)
-    (file,) = (tmp_path / FOLDER).iterdir()
-    file.write_text(json.dumps({"twice": 77}))
-    assert compute(pieces(1), tmp_path, 1) == {"piece 0": {"twice": 77}}

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from noisewise.cli import app
 from noisewise.paper.reproduction import Outcomes
 
+pytestmark = pytest.mark.long("clusters")
 SMALL = [
     *("simulate", "-p", "vaee,round_robin", "--horizon", "30", "--replications", "8"),
     *("--no-compile", "--json"),

@@ -41,15 +41,6 @@ except SystemExit as end:
     assert end.code in (None, 0, 3), end.code
 print(sorted(sys.modules))
 """
-COMPARED = """
-import sys
-import noisewise as nw
-instance = nw.instances.soare(2)
-env = instance.environment(nw.schedules.rare_quiet)
-rules = [nw.rules.uniform(instance.actions), nw.vaee(instance.actions)]
-nw.compare([nw.simulate(rule, env, horizon=20, replications=4) for rule in rules])
-print(sorted(sys.modules))
-"""
 #: A simulation and its table of comparisons use polars, and nothing of studies.
 SIMULATED = (*DATABASES, *SCREENS, *STATISTICS, "noisewise.study", "noisewise.charts", "noisewise.arena")
 
@@ -66,12 +57,12 @@ def amiss(modules, forbidden):
     return [name for name in forbidden if any(f"{module}.".startswith(f"{name}.") for module in modules)]
 
 
-@pytest.fixture(params=["independent", "linear"])
-def store(request, tmp_path):
+@pytest.fixture
+def store(tmp_path):
     path = tmp_path / "s.db"
     table = {"id": ["A", "B", "C"], "f": [0.0, 1.0, 2.0], "g": [1.0, 0.0, 1.0]}
     study = nw.create_study(
-        path, options=table, id="id", features=["f", "g"], model=request.param, eps=0.5, span=9.0
+        path, options=table, id="id", features=["f", "g"], model="linear", eps=0.5, span=9.0
     )
     for option, value in (("A", 1.0), ("B", 2.0), ("C", 3.0), ("A", 1.1)):
         study.tell(option=option, value=value, se=0.1)
@@ -79,18 +70,22 @@ def store(request, tmp_path):
     return path
 
 
-@pytest.mark.parametrize("command", NOT_LOADED, ids=" ".join)
+SHORT = ("tell", "certify", "list")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=() if command[0] in SHORT else pytest.mark.long("processes"))
+        for command in NOT_LOADED
+    ],
+    ids=" ".join,
+)
 def test_a_command_loads_only_what_it_uses(command, store):
     modules = loaded(SCRIPT, command[0], store, *command[1:])
     assert "noisewise.study.stores.sqlite.sqlite" in modules
     assert amiss(modules, ("numpy", "sqlite3")) == ["numpy", "sqlite3"]  # nothing hides from this look
     assert amiss(modules, NOT_LOADED[command]) == []
-
-
-def test_comparing_simulations_loads_no_statistics():
-    modules = loaded(COMPARED)
-    assert amiss(modules, ("polars", "noisewise.simulation")) == ["polars", "noisewise.simulation"]
-    assert amiss(modules, SIMULATED) == []
 
 
 def test_the_command_simulate_loads_no_statistics():

@@ -7,7 +7,7 @@ from tests.support.commands import plain, run
 
 import noisewise as nw
 
-SAMPLES = Path(__file__).parents[1] / "samples" / "networks"
+SAMPLES = Path(__file__).parents[1] / "support" / "data"
 GLUCOSE, SMOKING = SAMPLES / "glucose.csv", SAMPLES / "smoking.csv"
 
 

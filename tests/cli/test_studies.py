@@ -1,12 +1,8 @@
 """Studies on the command line, as people and scripts use them."""
 
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
-import time
 
 import polars as pl
 import pytest
@@ -14,6 +10,7 @@ from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli import app, main
+from noisewise.study.stores.database.sql import SqlStorage
 
 
 def run(*arguments, stdin=None):
@@ -319,23 +316,26 @@ def test_commands_that_look_do_not_write(store):
     assert store.read_bytes() == before
 
 
-def test_ctrl_c_leaves_all_or_nothing(tmp_path):
-    nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.1)
-    rows = "\n".join(f"A,{k},0.1,k{k}" for k in range(20_000))
+@pytest.mark.parametrize(("moment", "told"), [("before", 0), ("after", 500)])
+def test_ctrl_c_leaves_all_or_nothing(moment, told, tmp_path, monkeypatch):
+    """Interrupted before or after the rows are appended."""
+    study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.1)
+    rows = "\n".join(f"A,{k},0.1,k{k}" for k in range(500))
     (tmp_path / "t.csv").write_text("option,value,se,key\n" + rows)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "noisewise", "import", tmp_path / "s.db", tmp_path / "t.csv"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
-    )  # fmt: skip
-    # Reading and checking the rows takes longer than that, wherever it is hit.
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate()
-    assert process.returncode in (0, 130, -signal.SIGINT), err
-    assert nw.load_study(tmp_path / "s.db").n_measurements in (0, 20_000)
+    append = SqlStorage.append
+
+    def interrupted(self, *arguments):
+        if moment == "after":
+            append(self, *arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlStorage, "append", interrupted)
+        run("import", tmp_path / "s.db", tmp_path / "t.csv")
+    assert study.n_measurements == told
     result = run("import", tmp_path / "s.db", tmp_path / "t.csv")
     assert result.exit_code == 0
-    assert nw.load_study(tmp_path / "s.db").n_measurements == 20_000
+    assert study.n_measurements == 500
 
 
 def test_a_network_disk_is_told_on_standard_error(store, monkeypatch):

@@ -58,6 +58,7 @@ def test_the_rules_that_are_compared_in_full_exist():
     assert set(nw.POLICIES) >= IN_FULL
 
 
+@pytest.mark.long("compiled loops")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_compiled_and_plain_runs_agree(variant):
     compiled_agrees(VARIANTS[variant], shortly=variant not in IN_FULL)

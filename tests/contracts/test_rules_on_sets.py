@@ -46,6 +46,7 @@ def test_the_rule_keeps_its_promise_on_sets(variant, check):
     check(VARIANTS[variant])
 
 
+@pytest.mark.long("compiled loops")
 def test_compiled_and_plain_runs_agree():
     """For one rule: compiling takes long, and the oracles are the same for all."""
     compiled_agrees(nw.vaee)

@@ -43,15 +43,6 @@ def test_a_span_that_no_sample_shows_is_found_in_the_shards(catalogue_of):
     assert spread.indices.tolist() == alone.indices.tolist()
 
 
-def test_a_lost_cache_changes_nothing(catalogue_of, monkeypatch):
-    vectors = np.random.default_rng(3).standard_normal((20_000, 6))
-    alone = nw.optimal_design(vectors, gap=1e-7)
-    monkeypatch.setattr(catalogue_pricing, "MOST_KEPT", 1)
-    spread = nw.optimal_design(catalogue_of(vectors, 3000), gap=1e-7)
-    assert spread.indices.tolist() == alone.indices.tolist()
-    assert spread.reads > alone.reads
-
-
 def test_few_rows_travel(catalogue_of, monkeypatch):
     monkeypatch.setattr(catalogue_pricing, "MOST_ROWS", 60)
     vectors = np.random.default_rng(4).standard_normal((50_000, 10))
@@ -62,24 +53,6 @@ def test_few_rows_travel(catalogue_of, monkeypatch):
     inverse = np.linalg.inv((support * design.weights[:, None]).T @ support)
     exact = np.einsum("ij,jk,ik->i", vectors, inverse, vectors)
     assert exact.max() == pytest.approx(design.g_value)
-
-
-def test_kept_pricings_are_let_go(catalogue_of):
-    before = len(catalogue_pricing._pricings)
-    nw.optimal_design(catalogue_of(np.random.default_rng(5).standard_normal((4000, 4)), 1000))
-    assert len(catalogue_pricing._pricings) == before
-
-
-def test_workers_keep_little_of_designs_that_are_done(catalogue_of, monkeypatch):
-    monkeypatch.setattr(catalogue_pricing, "forget", lambda run: None)  # which workers do not hear
-    catalogue = catalogue_of(np.random.default_rng(7).standard_normal((4000, 4)), 1000)
-    before = len(catalogue_pricing._pricings)
-    for seed in range(4):
-        nw.optimal_design(catalogue, seed=seed)
-    assert len(catalogue_pricing._pricings) - before == catalogue_pricing.MOST_RUNS * len(catalogue.shards)
-    for shard in catalogue.shards:
-        for key in [key for key in catalogue_pricing._pricings if key[1] == shard]:
-            del catalogue_pricing._pricings[key]
 
 
 def test_what_is_not_finite_is_named_by_its_row(tmp_path):

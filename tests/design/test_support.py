@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from tests.support import design_twins as twins
+from tests.support.effort import effort
 
 from noisewise.design import optimal_design
 from noisewise.design.optimal.support import core_budget
@@ -22,7 +23,7 @@ def test_the_budget_is_never_above_the_papers():
     assert all(core_budget(dim) <= dim * (dim + 1) // 2 for dim in range(1, 9))
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(effort(2, 10)))
 def test_core_designs_keep_the_budget(block):
     for seed in range(50 * block, 50 * block + 50):
         rng = np.random.default_rng(seed)

@@ -1,7 +1,5 @@
 """One loop for all rules, compiled once; and a sentence where nothing can be compiled."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +11,7 @@ from noisewise.core.model.dense import TOLD
 from noisewise.policies.registry import rule_named
 from noisewise.policies.shell.policy import Policy
 from noisewise.simulation import compilation
-from noisewise.simulation.compilation import cache_directory, compiled_loop
+from noisewise.simulation.compilation import compiled_loop
 
 SPHERE = nw.instances.sphere(20, 3)
 ENV = SPHERE.environment(nw.schedules.log_uniform)
@@ -24,41 +22,6 @@ def fresh():
     compiled_loop.cache_clear()
     yield
     compiled_loop.cache_clear()
-
-
-def test_all_rules_share_one_loop():
-    loops = [compiled_loop(rule_named(name)) for name in ("vaee", "greedy", "vagd")]
-    assert len({id(loop.shared) for loop in loops}) == 1
-    assert len({id(loop.glue) for loop in loops}) == 3
-
-
-def test_the_folder_of_the_shared_loop_does_not_depend_on_what_else_is_loaded():
-    folder = cache_directory()
-    code = "import noisewise.paper.reproduction; from noisewise.simulation.compilation import *;"
-    code += "print(cache_directory())"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == str(folder)
-
-
-def test_machine_code_that_was_kept_is_used_in_another_process(tmp_path, monkeypatch):
-    monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path))
-    code = (
-        "import numpy as np, noisewise as nw\n"
-        "world = nw.instances.sphere(20, 3)\n"
-        "sim = nw.simulate(nw.greedy(world.actions), world.environment(nw.schedules.log_uniform), horizon=40,"
-        " replications=2, threads=1, compile=True)\n"
-        "from noisewise.simulation.compilation import compiled_loop\n"
-        "loop = compiled_loop(nw.greedy(world.actions).rule)\n"
-        "hits = [c.cache_hits for code in (loop.glue, loop.shared) for c in code._known.values()]\n"
-        "print(hits, sim.pulled.tolist())\n"
-    )
-    runs = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    ]
-    assert runs[0].startswith("[0, 0]")
-    assert runs[1].startswith("[1, 1]")
-    assert runs[0][6:] == runs[1][6:]
 
 
 def test_without_numba_a_sentence_says_what_to_install(monkeypatch):
@@ -82,6 +45,7 @@ def choose_twice(params, state, allowed, sigma, draws):
     return 1
 
 
+@pytest.mark.long("compiled loops")
 def test_what_a_rule_raises_in_machine_code_is_raised():
     rule = replace(rule_named("greedy"), choose=choose_twice)
     policy = Policy(rule, SPHERE.actions, dict(nw.greedy(SPHERE.actions).options))

@@ -18,7 +18,8 @@ ENV = SPHERE.environment(nw.schedules.named("log-uniform", low=0.05, high=2.0))
 
 def run(rule="vaee", env=ENV, *, horizon=40, replications=15, seed=2, options=None, **settings):
     policy = nw.make_policy(rule, env.actions, **(options or {}))
-    return nw.simulate(policy, env, horizon=horizon, replications=replications, seed=seed, **settings)
+    shared = {"horizon": horizon, "replications": replications, "seed": seed, "compile": False}
+    return nw.simulate(policy, env, **shared | settings)
 
 
 @pytest.fixture(scope="module")

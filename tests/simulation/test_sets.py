@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import binom
+from tests.support.effort import effort
 
 import noisewise as nw
 
@@ -73,6 +74,7 @@ def test_bad_worlds_are_refused():
         nw.simulate(nw.vaee(np.eye(2)), env, horizon=1)
 
 
+@pytest.mark.long("statistics")
 @pytest.mark.parametrize("schedule", [nw.schedules.fast_decaying, nw.schedules.log_uniform])
 def test_regret_on_a_ball_falls_with_the_squared_error(schedule):
     """The slope against the total precision is -1; its standard error here is below 0.03."""
@@ -91,6 +93,8 @@ def test_on_the_hypercube_the_regret_is_near_the_physical_limit():
     """Note 12: no algorithm can beat 0.3400·d/√S on this family."""
     instance = nw.instances.signs(6)
     env = instance.environment(nw.schedules.log_uniform)
-    sim = nw.simulate(nw.vaee(instance.actions), env, horizon=300, replications=2000, checkpoints=[300])
+    sim = nw.simulate(
+        nw.vaee(instance.actions), env, horizon=300, replications=effort(200, 2000), checkpoints=[300]
+    )
     limit = 0.3400 * 6 / np.sqrt(sim.total_precision[:, -1])
     assert 0.9 < sim.simple_regret[:, -1].mean() / limit.mean() < 1.15

@@ -7,6 +7,8 @@ import pytest
 
 from noisewise.simulation.sharing.processes import spread
 
+PROCESSES = pytest.param(3, marks=pytest.mark.long("processes"))
+
 
 def note(piece):
     code, number, folder = piece
@@ -22,7 +24,7 @@ def pieces(folder, codes):
     return [(code, number, str(folder)) for number in range(4) for code in codes]
 
 
-@pytest.mark.parametrize("at_once", [1, 3])
+@pytest.mark.parametrize("at_once", [1, PROCESSES])
 def test_every_piece_is_done_once_after_the_first_of_its_kind(at_once, tmp_path):
     todo = pieces(tmp_path, "abc")
     done = [piece for piece, _ in spread(note, todo, at_once, lambda piece: piece[0])]
@@ -46,7 +48,7 @@ def test_one_piece_needs_no_other_process(tmp_path):
     assert int((tmp_path / "a0").read_text()) == os.getpid()
 
 
-@pytest.mark.parametrize("at_once", [1, 2])
+@pytest.mark.parametrize("at_once", [1, PROCESSES])
 def test_what_came_out_comes_with_its_piece(at_once):
     assert sorted(spread(abs, [-1, -2, -3], at_once, lambda piece: piece)) == [(-3, 3), (-2, 2), (-1, 1)]
 

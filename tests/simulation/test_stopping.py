@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.simulation.stopping import STOPS
@@ -131,6 +132,7 @@ def test_checkpoints_before_the_stop_keep_what_was_known_then(stopped):
     assert np.array_equal(sim.bound[:, 0], whole.bound[:, 2])
 
 
+@pytest.mark.long("compiled loops")
 def test_compiled_and_plain_runs_stop_in_the_same_round():
     env = ENVIRONMENTS["shuffled"]
     for stop, eps in (("glr", None), ("gap", 0.6), ("glr-log-log", None), ("glr-log", None)):
@@ -151,17 +153,18 @@ def test_compiled_and_plain_runs_stop_in_the_same_round():
         assert np.array_equal(sims[0].pulled, sims[1].pulled)
 
 
-#: Errors in 1000 runs at delta = 0.05 that a true promise exceeds with probability below 1e-6.
-MOST_ERRORS = int(stats.binom.isf(FALSE_ALARM, 1000, 0.05))
+RUNS = effort(100, 1000)
+#: Errors in that many runs at delta = 0.05 that a true promise exceeds with probability below 1e-6.
+MOST_ERRORS = int(stats.binom.isf(FALSE_ALARM, RUNS, 0.05))
 SPHERE = nw.instances.sphere(10, 3)
 
 
 @pytest.mark.parametrize("rule", ["round_robin", "vaee"])
 def test_glr_stops_with_the_best_action_as_often_as_it_promises(rule):
-    """1000 runs at delta 0.05; false-alarm probability 1e-6."""
+    """At delta 0.05; false-alarm probability 1e-6."""
     env = SPHERE.environment(nw.schedules.log_uniform)
     sim = nw.simulate(
-        nw.make_policy(rule, SPHERE.actions), env, horizon=300, replications=1000, stop="glr", seed=4
+        nw.make_policy(rule, SPHERE.actions), env, horizon=300, replications=RUNS, stop="glr", seed=4
     )
     assert sim.fired.mean() > 0.8
     assert (sim.fired & (sim.simple_regret[:, -1] > 0.0)).sum() <= MOST_ERRORS
@@ -169,10 +172,10 @@ def test_glr_stops_with_the_best_action_as_often_as_it_promises(rule):
 
 @pytest.mark.parametrize("rule", ["round_robin", "vaee"])
 def test_gap_stops_with_a_regret_of_at_most_eps_as_often_as_it_promises(rule):
-    """1000 runs at delta 0.05; false-alarm probability 1e-6. The recorded bound is the promise."""
+    """At delta 0.05; false-alarm probability 1e-6. The recorded bound is the promise."""
     env = SPHERE.environment(nw.schedules.log_uniform)
     sim = nw.simulate(
-        nw.make_policy(rule, SPHERE.actions), env, horizon=300, replications=1000, stop="gap", eps=0.2, seed=4
+        nw.make_policy(rule, SPHERE.actions), env, horizon=300, replications=RUNS, stop="gap", eps=0.2, seed=4
     )
     assert sim.fired.mean() > 0.8
     assert (sim.bound[sim.fired, -1] <= 0.2).all()
@@ -184,10 +187,11 @@ def test_a_threshold_that_promises_nothing_is_caught():
     """The same judgement, with a certificate far too small: it must fail."""
     env = SPHERE.environment(np.ones(300))
     policy = nw.round_robin(SPHERE.actions, radius=0.1)
-    sim = nw.simulate(policy, env, horizon=300, replications=1000, stop="glr")
+    sim = nw.simulate(policy, env, horizon=300, replications=RUNS, stop="glr")
     assert (sim.fired & (sim.simple_regret[:, -1] > 0.0)).sum() > MOST_ERRORS
 
 
+@pytest.mark.long("statistics")
 def test_round_robin_stops_when_a_published_table_says():
     """Soare's instance, d = 6, theta = 2·e_1, sigma 1, ridge 1, delta 0.1, Z > log((1 + log t)/delta).
 

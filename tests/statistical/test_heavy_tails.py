@@ -6,6 +6,7 @@ from scipy import stats
 
 import noisewise as nw
 
+pytestmark = pytest.mark.long("statistics")
 REPLICATIONS = 400
 #: Misses at delta = 0.05 that a true certificate exceeds with probability below 1e-6.
 MOST_MISSES = int(stats.binom.isf(1e-6, REPLICATIONS, 0.05))

@@ -9,19 +9,20 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom
+from tests.support.effort import effort
 
 from noisewise.study.evidence.item_bets import (
     PLAIN_EDGES,
     SCORE_EDGES,
     Tally,
+    add_soft_counts,
     cuts,
     lower_limits,
-    soft_counts,
     stakes,
 )
 from noisewise.study.evidence.pair_sums import complete, cut_of_places
 
-STUDIES, OPTIONS, ITEMS, DELTA = 150, 3, 80, 0.5
+STUDIES, OPTIONS, ITEMS, DELTA = effort(45, 150), 3, 80, 0.5
 BETS = stakes(0.1)
 LEVEL = math.log((OPTIONS - 1) / DELTA)
 
@@ -47,9 +48,9 @@ def all_lower_limits(values, pool, edges):
     count = np.arange(1, values.size + 1)
     places = cut_of_places(pool, values.size)
     n_cuts = max(1, cuts(pool).size - 1)
-    each = np.stack(
-        [soft_counts(values[k : k + 1], places[k : k + 1], n_cuts, edges) for k in range(values.size)]
-    )
+    each = np.zeros((values.size, n_cuts, edges.size))
+    for k, counts in enumerate(each):
+        add_soft_counts(counts, values[k : k + 1], places[k : k + 1])
     until = np.concatenate([np.zeros((1, *each.shape[1:])), np.cumsum(each, axis=0)])
     weights = until[[complete(pool, int(k)) for k in count]]
     tally = Tally(weights, np.cumsum(values), count.astype(float), edges, pool)
@@ -71,7 +72,7 @@ def is_ever_wrong(answers, truth, pool):
 @pytest.mark.parametrize("pool", [None, ITEMS])
 def test_bounds_are_wrong_no_more_often_than_allowed_at_the_worst_moment(kind, pool):
     # Pools take thirty times as long, and scores from them a hundred times.
-    studies = STUDIES if pool is None else STUDIES // (15 if kind == "scores" else 4)
+    studies = STUDIES if pool is None else STUDIES // (15 if kind == "scores" else 5)
     wrong = 0
     for study in range(studies):
         answers, truth = worlds(np.random.default_rng([study, 7]), kind)

@@ -6,6 +6,7 @@ import random
 
 import polars as pl
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
 
@@ -95,7 +96,7 @@ class Fuzzer:
         ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(effort(4, 12)))
 def test_every_call_succeeds_or_is_refused_with_one_sentence(seed):
     fuzzer = Fuzzer(seed)
     done = refusals = 0
@@ -120,7 +121,7 @@ def test_every_call_succeeds_or_is_refused_with_one_sentence(seed):
     assert again.frame("measurements").equals(fuzzer.study.frame("measurements"))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(effort(12, 40)))
 def test_a_study_of_junk_is_made_or_refused(seed):
     fuzzer = Fuzzer(seed)
     good = {"options": [["A", "B"], {"id": ["A", "B"], "x": [1.0, 2.0]}], "eps": [0.1], "span": [5.0],

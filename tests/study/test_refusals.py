@@ -42,6 +42,13 @@ MAKING = {
     "a lease in words": (lambda: make(lease="week"), "`lease` must be a number"),
     "a misspelt argument": (lambda: make(decimals=","), "create_study() has no argument 'decimals'. Did you"),
     "an unknown argument": (lambda: make(epsilon=0.1), "create_study() has no argument 'epsilon'"),
+    "no span": (lambda: make(model="linear"), '`span` must be given for model="linear"'),
+    "another goal": (lambda: make(goal="maximum"), "`goal` must be one of 'max', 'min'; got 'maximum'"),
+    "a rule for vectors": (lambda: make(policy="vagd"), "independent options have none: choose another"),
+    "another database": (
+        lambda: nw.create_study("mysql://x", options=["A"], eps=1),
+        "`store` must be a path",
+    ),
     "a missing store": (lambda: nw.load_study("missing.db"), "there is no 'missing.db'"),
     "no store": (lambda: nw.load_study(None), "`store` must be a path"),
     "a missing log": (lambda: nw.rebuild_study("missing", ":memory:"), "there is no file 'missing'"),
@@ -53,6 +60,10 @@ TELLING = {
     "nothing": (lambda s: s.tell(), "say what was measured: a job, option=, or plus= and minus="),
     "no value": (lambda s: s.tell("ask-1"), "`value` must be given: the number"),
     "an option as a job": (lambda s: s.tell("A", 1, se=0.1), "'A' is an option: say option='A'."),
+    "two ways": (lambda s: s.tell("ask-1", 1, option="B"), "in one way"),
+    "a difference to itself": (lambda s: s.tell(plus="A", minus="A", value=1), "needs two different options"),
+    "an empty block": (lambda s: s.tell(option="A", value=1, block=" "), "`block` must not be empty"),
+    "a failed measurement": (lambda s: s.tell("ask-1", math.nan), "Use fail for a failed measurement"),
     "a number as a job": (lambda s: s.tell(3, 1), "`job` must be a suggestion of this study"),
     "a table": (lambda s: s.tell(pl.DataFrame({"option": ["A"]})), "a table, which is told by tell_many()"),
     "words": (lambda s: s.tell(option="A", value="abc"), "`value` must be a number"),
@@ -111,6 +122,11 @@ TABLES = {
 }
 #: Everything else.
 OTHERS = {
+    "ask for none": (lambda s: s.ask(0), "`n` must be at least 1; got 0"),
+    "a negative noise": (lambda s: s.ask(sigma=-1.0), "`sigma` must be a finite number above 0"),
+    "correct to NaN": (lambda s: s.amend("m-1", "typo", value=math.nan), "value is NaN"),
+    "include": (lambda s: s.include("A"), "A is not excluded"),
+    "add twice": (lambda s: s.add_options(["A"]), "option 'A' is in the catalogue already"),
     "ask two": (lambda s: s.ask("two"), "`n` must be a whole number"),
     "ask half": (lambda s: s.ask(1.5), "`n` must be a whole number"),
     "ask on items": (lambda s: s.ask(items=5), "this study began with other measurements"),

@@ -7,6 +7,8 @@ probability of a false alarm still holds and the same code runs. The long suite 
 
 import os
 
+import pytest
+
 #: Whether this is the long suite.
 LONG = os.environ.get("NOISEWISE_TESTS") == "long"
 
@@ -14,3 +16,10 @@ LONG = os.environ.get("NOISEWISE_TESTS") == "long"
 def effort(quick, long):
     """Return the first in the short suite and the second in the long one."""
     return long if LONG else quick
+
+
+def long_beyond(count, values, kind):
+    """Return the values as parameters of a test, those beyond the first ``count`` for the long suite only."""
+    values = [value if isinstance(value, tuple) else (value,) for value in values]
+    marks = [()] * count + [pytest.mark.long(kind)] * (len(values) - count)
+    return [pytest.param(*value, marks=mark) for value, mark in zip(values, marks, strict=True)]

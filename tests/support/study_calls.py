@@ -227,7 +227,7 @@ KINDS = {
         ],
     ),
     "items": (
-        {"options": ["A", "B"], "eps": 0.2, "items": ITEMS, "bounds": (0, 1)},
+        {"options": ["A", "B"], "eps": 0.2, "items": ITEMS, "bounds": (0, 1), "seed": 0},
         [
             lambda s: s.ask(2, items=3), lambda s: s.next_items("A", 4), lambda s: of_items(s, "A", 3, 1.0),
             lambda s: s.tell(option="B", items={"7": 0.5}), lambda s: s.tell(option="B", items={"99": 0.5}),

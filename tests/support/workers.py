@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -16,9 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import noisewise as nw
+from noisewise.study.stores.database import commits
 
 OPTIONS = 40
 ROOT = Path(__file__).parents[2]
+#: Where a worker kills itself: a commit that was not sent, one whose answer never came, and a measurement
+#: that was acknowledged and not noted.
+BEFORE, AFTER, ACKNOWLEDGED = POINTS = "before a commit", "after a commit", "acknowledged"
 
 
 class Outcome(NamedTuple):
@@ -42,7 +47,10 @@ def main() -> None:
     parser.add_argument("who")
     parser.add_argument("count", type=int)
     parser.add_argument("notes", type=Path)
+    parser.add_argument("--die", choices=POINTS)
+    parser.add_argument("--after", type=int, default=0)
     given = parser.parse_args()
+    die = Death(given.die, given.after)
     study = nw.load_study(given.address, given.name)
     rng = np.random.default_rng(abs(hash((given.who, os.getpid()))) % 2**32)
     done = len(given.notes.read_text().splitlines()) if given.notes.exists() else 0
@@ -56,10 +64,31 @@ def main() -> None:
             except TimeoutError as waited:
                 sys.stdout.write(f"waited: {waited}\n")
                 continue
+            die.at(ACKNOWLEDGED)
             notes.write(json.dumps([key, job.option, value]) + "\n")
             notes.flush()
             done += 1
     sys.stdout.write(study.certificate().to_json().replace("\n", " ") + "\n")
+
+
+class Death:
+    """Kills this process when it comes to a point, after it has come there a number of times."""
+
+    def __init__(self, point: str | None, after: int) -> None:
+        self._point, self._left, self._send = point, after, commits.send
+        commits.send = self._commit
+
+    def at(self, point: str) -> None:
+        """The process is at a point."""
+        if point == self._point:
+            self._left -= 1
+            if self._left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def _commit(self, transaction: Any) -> None:
+        self.at(BEFORE)
+        self._send(transaction)
+        self.at(AFTER)
 
 
 def measure(option: str, rng: np.random.Generator) -> tuple[float, float]:
@@ -69,44 +98,31 @@ def measure(option: str, rng: np.random.Generator) -> tuple[float, float]:
 
 
 def run(address: str, folder: Path, *, workers: int, count: int, kills: int, seed: int = 0) -> Outcome:
-    """Let them all work, kill the first at random moments, and look at what is there."""
+    """Let them all work, the first of them killed at random points, and look at what is there."""
     start, chance, name = time.perf_counter(), random.Random(seed), f"workers {seed}"
     options = [f"o{k}" for k in range(OPTIONS)]
     nw.create_study(address, name=name, options=options, eps=0.01)
 
-    def begin(who: int) -> subprocess.Popen[str]:
-        arguments = [address, name, f"w{who}", str(count), folder / f"w{who}.jsonl"]
+    def begin(who: int, *more: str) -> subprocess.Popen[str]:
+        arguments = [address, name, f"w{who}", str(count), folder / f"w{who}.jsonl", *more]
         return subprocess.Popen(
             [sys.executable, "-m", "tests.support.workers", *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
             env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
         )  # fmt: skip
 
-    notes = folder / "w0.jsonl"
     others = [begin(who) for who in range(1, workers)]
     killed = 0
-    while killed < kills:
-        victim, before = begin(0), _lines(notes)
-        # It shall be at work when it is hit, and there shall be work left for the next one.
-        while _lines(notes) == before and victim.poll() is None:
-            time.sleep(0.005)
-        time.sleep(chance.uniform(0.0, 0.1))
-        if victim.poll() is not None:
-            others.append(victim)
-            break
-        victim.kill()
+    for kill in range(kills):
+        # Few enough that there is work left for the next one: telling takes two commits.
+        victim = begin(0, "--die", POINTS[kill % 3], "--after", str(chance.randrange(count // (kills + 1))))
         victim.communicate()
-        killed += 1
-    else:
-        others.append(begin(0))
+        killed += victim.returncode == -signal.SIGKILL
+    others.append(begin(0))
     said = [process.communicate() for process in others]
     errors = [err for process, (_, err) in zip(others, said, strict=True) if process.returncode]
     waited = sum(out.count("waited: ") for out, _ in said)
     return _look(address, name, folder, errors, waited, killed, time.perf_counter() - start, said)
-
-
-def _lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 def _look(

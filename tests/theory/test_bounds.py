@@ -31,14 +31,6 @@ RNG = np.random.default_rng(0)
 SIGMA = 10 ** RNG.uniform(-2, 0, 4000)
 
 
-def test_theory_loads_at_first_use():
-    import subprocess
-    import sys
-
-    code = "import sys, noisewise; assert 'noisewise.theory' not in sys.modules; noisewise.theory.water_level"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_theorem_1_is_factor_times_radius_times_level():
     """Notes 5 and 6: 2 for the best mean, 4 for any candidate; 1/ln 2 in ι instead of 2."""
     d, ridge, norm_bound, max_norm, delta = 3, 0.5, 2.0, 1.5, 0.01

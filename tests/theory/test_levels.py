@@ -3,8 +3,9 @@
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.theory import clipped_level, floored_level, harmonic_level, information_budget, water_level
@@ -34,9 +35,12 @@ def exact_level(sigma, budget, slope=None, cap=1):
     return mp.power(10, high)
 
 
+#: Many digits take long.
+IN_DIGITS = settings(max_examples=effort(15, 60))
 exponents = st.lists(st.floats(-8, 8), min_size=2, max_size=12)
 
 
+@IN_DIGITS
 @given(exponents, st.floats(0.01, 0.99))
 def test_the_level_solves_its_equation_over_32_decades_of_precision(powers, share):
     sigma = 10.0 ** np.array(powers)
@@ -44,6 +48,7 @@ def test_the_level_solves_its_equation_over_32_decades_of_precision(powers, shar
     assert abs(water_level(sigma, budget) / exact_level(sigma, budget) - 1) < 1e-13
 
 
+@IN_DIGITS
 @given(exponents, st.floats(0.01, 0.99), st.floats(-2, 2), st.floats(-1, 1))
 def test_the_floored_level_solves_its_equation(powers, share, slope, cap):
     sigma, slope, cap = 10.0 ** (np.array(powers) / 2), 10.0**slope, 10.0**cap
@@ -61,6 +66,7 @@ def levels_of_clips(sigma, dim, clips, **options):
     return np.array(found)
 
 
+@IN_DIGITS
 @given(
     st.lists(st.floats(-6, 3), min_size=3, max_size=60),
     st.integers(1, 4),
@@ -116,6 +122,7 @@ def test_no_root_gives_infinity():
     assert water_level(np.ones(5), 4.9999) < 1.0
 
 
+@pytest.mark.long("statistics")
 def test_ten_million_rounds_lose_no_digits():
     """Sums over 32 decades, where total minus prefix is off by 6e-5: the rest is a million rounds of 1."""
     sigma = np.random.default_rng(0).permutation(np.r_[np.full(10**7 - 10**6, 1e-8), np.full(10**6, 1e8)])

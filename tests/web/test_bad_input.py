@@ -174,3 +174,8 @@ def test_strangers_may_send_little(tmp_path):
         large = {"tells": [RESULT | {"note": "x" * 9000}] * 20}
         assert client.post(TELLS, json=large).status_code == 413
         assert client.post(TELLS, json=large, headers=bearer(secrets["worker"])).status_code == 201
+
+
+def test_more_suggestions_than_one_request_may_ask_for_are_refused(client):
+    answer = client.post(f"{API}/tea/asks", json={"n": 501, "dry_run": True})
+    assert "less than or equal to 500" in refused(answer, 422)

@@ -161,7 +161,6 @@ def test_measurements_are_corrected_and_options_changed(client):
     assert kinds == ["void", "amend", "exclude", "include", "add", "switch", "policy"]
 
 
-@pytest.mark.filterwarnings("ignore:.*rows without a key equal:UserWarning")
 def test_a_table_is_previewed_told_and_told_again(client):
     table = "option;value;se\nA;1,5;0,1\nB;2,5;0,1\n"
     preview = client.post(f"{API}/tea/imports", json={"table": table, "dry_run": True}).json()

@@ -14,7 +14,7 @@ from tests.support.web_stores import API, bearer, guarded_app, small_study
 import noisewise as nw
 from noisewise.core.support.remarks import heard_warnings, warn
 from noisewise.readers import names
-from noisewise.study.intake.batch import KnownRowsWarning
+from noisewise.study.study import Study
 from noisewise.web.app import make_app
 
 IMPORTS = f"{API}/tea/imports"
@@ -139,25 +139,44 @@ def test_files_that_make_no_sense_are_refused_and_nothing_is_told(unchanged, cha
     assert os.fspath(unchanged.store.parent) not in answer.text
 
 
-def test_what_a_study_warns_of_is_in_the_answer(client):
-    first = client.post(IMPORTS, json={"table": ROWS, "match": False}).json()
-    assert first["told"] == 3
-    assert "warnings" not in first
-    others = "option,value,se\nC,2.5,0.2\nB,2.22,0.2\nC,2.6,0.2\nA,1.2,0.3\n"
-    more = client.post(IMPORTS, json={"table": others, "match": False}).json()
-    assert (more["told"], more["known"]) == (3, 1)
-    (warned,) = more["warnings"]
-    assert warned["category"] == "KnownRowsWarning"
-    assert "1 row without a key" in warned["message"]
+def test_rows_that_another_table_may_have_brought_are_refused_until_that_is_settled(client):
+    assert client.post(IMPORTS, json={"table": ROWS, "match": False}).json()["told"] == 3
+    others = "option,value,se\nC,2.5,0.2\nC,2.6,0.2\nB,2.22,0.2\nA,1.2,0.3\n"
+    refused = client.post(IMPORTS, json={"table": others, "match": False})
+    assert refused.status_code == 422
+    assert "1 row without a key may have been told before" in refused.json()["detail"]
+    assert (
+        client.post(IMPORTS, json={"table": others, "match": False, "repeat": "others"}).json()["told"] == 4
+    )
+    again = client.post(IMPORTS, json={"table": ROWS, "match": False}).json()
+    assert (again["told"], again["known"]) == (0, 3)
 
 
-def test_a_client_warns_of_it_again(tmp_path):
+@pytest.fixture
+def warns_of_voids(monkeypatch):
+    """Studies that warn when a measurement is voided."""
+    void = Study.void
+
+    def warning(study, measurement, reason):
+        warn("a voided measurement", UserWarning, stacklevel=2)
+        return void(study, measurement, reason)
+
+    monkeypatch.setattr(Study, "void", warning)
+
+
+def test_what_a_study_warns_of_is_in_the_answer(client, warns_of_voids):
+    plain = client.post(IMPORTS, json={"table": ROWS, "match": False}).json()
+    assert "warnings" not in plain
+    voided = client.post(f"{API}/tea/void", json={"measurement": "m-1", "reason": "typo"}).json()
+    assert voided["warnings"] == [{"category": "UserWarning", "message": "a voided measurement"}]
+
+
+def test_a_client_warns_of_it_again(tmp_path, warns_of_voids):
     small_study(tmp_path / "studies.db")
     with in_thread(make_app(tmp_path / "studies.db")) as url:
         study = nw.load_study(url, "tea")
-        study.tell_many({"option": ["A", "B", "A"], "value": [1.11, 2.22, 1.33], "se": [0.1, 0.2, 0.1]})
-        with pytest.warns(KnownRowsWarning, match="1 row without a key"):
-            study.tell_many({"option": ["C", "B", "C"], "value": [2.5, 2.22, 2.6], "se": [0.2, 0.2, 0.2]})
+        with pytest.warns(UserWarning, match="a voided measurement"):
+            study.void("m-1", "typo")
         study.close()
 
 

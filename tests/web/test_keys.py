@@ -65,7 +65,7 @@ def test_tokens_that_were_all_revoked_do_not_open_the_server(guarded):
 def test_a_broken_line_is_named_and_nobody_comes_in(guarded):
     path = guarded.folder / "studies.db.tokens"
     path.write_text(path.read_text() + "nonsense\n")
-    with pytest.raises(ValueError, match=r"line 4 .* is no token"):
+    with pytest.raises(ValueError, match=r"line 7 .* is no token"):
         TokenFile(path).tokens()
     assert guarded.get(f"{API}/tea", headers=bearer(guarded.secrets["owner"])).status_code == 503
 
@@ -137,13 +137,30 @@ def test_signing_in_leads_to_the_page_that_was_asked_for(guarded, name):
 
 def test_a_full_disk_leaves_no_half_of_a_token(guarded, monkeypatch):
     file = TokenFile(guarded.folder / "studies.db.tokens")
-    before, whole = file.path.read_bytes(), os.write
+    before, whole = file.tokens(), os.write
     monkeypatch.setattr(os, "write", lambda handle, content: whole(handle, content[:40]))
     asked = guarded.post(f"{API}/tea/shares", json={"name": "Eve"}, headers=bearer(guarded.secrets["owner"]))
     assert (asked.status_code, "the disk is full" in asked.json()["detail"]) == (503, True)
     monkeypatch.undo()
-    assert file.path.read_bytes() == before
+    assert file.tokens() == before
+    assert file.add("Ann", "viewer")[0] in file.tokens()
     assert guarded.get(f"{API}/tea", headers=bearer(guarded.secrets["owner"])).status_code == 200
+
+
+def test_a_line_that_cannot_be_written_does_not_damage_those_of_others(tmp_path, monkeypatch):
+    file, other = TokenFile(tmp_path / "s.tokens"), TokenFile(tmp_path / "s.tokens")
+    whole = os.write
+
+    def cut_off(handle, content):
+        monkeypatch.undo()
+        written = whole(handle, content[:40])
+        other.add("Bob", "viewer")  # by another process, before this one learns that its disk is full
+        return written
+
+    monkeypatch.setattr(os, "write", cut_off)
+    with pytest.raises(OSError, match="the disk is full"):
+        file.add("Ann", "viewer")
+    assert [token.name for token in file.tokens()] == ["Bob"]
 
 
 def test_an_idle_session_ends():
@@ -245,6 +262,25 @@ def test_a_shared_link_follows_its_study_and_never_leads_to_another(guarded):
     assert ids == [[made["id"]], []]
     assert guarded.delete(f"{API}/tea/shares/{made['id']}", headers=owner).status_code == 404
     assert guarded.delete(f"{API}/green tea/shares/{made['id']}", headers=owner).status_code == 200
+
+
+def test_a_link_made_before_the_first_event_stays_valid_and_can_be_revoked(guarded):
+    owner = bearer(guarded.secrets["owner"])
+    storage = guarded.app.state.studies.storage
+    study = nw.create_study(storage, name="new", options=["A", "B"], eps=0.1)
+    made = guarded.post(f"{API}/new/shares", json={"name": "r"}, headers=owner).json()
+    assert guarded.get(made["path"]).status_code == 200
+    study.tell(option="A", value=1.0, se=0.1)
+    assert guarded.get(made["path"]).status_code == 200
+    storage.rename("new", "newer")
+    assert "<title>Study newer</title>" in guarded.get(made["path"]).text
+    twin = nw.create_study(storage, name="new", options=["A", "B"], eps=0.1)
+    twin.tell(option="A", value=1.0, se=0.1)
+    assert guarded.get(made["path"]).status_code == 404  # it could be either of them
+    listed = guarded.get(f"{API}/newer/shares", headers=owner).json()["shares"]
+    assert [one["id"] for one in listed] == [made["id"]]
+    assert guarded.delete(f"{API}/newer/shares/{made['id']}", headers=owner).status_code == 200
+    assert guarded.get(made["path"]).status_code == 404
 
 
 def test_a_link_to_a_study_that_is_gone_says_so(guarded, monkeypatch):

@@ -1,8 +1,11 @@
 """Events as they happen, and long tasks that are watched and cancelled."""
 
+import asyncio
 import json
 import os
 import threading
+import urllib.parse
+import urllib.request
 
 import pytest
 from tests.support.event_streams import Listener, connection_to, request
@@ -171,6 +174,64 @@ def test_too_many_plans_at_once_are_refused(served, held, monkeypatch):
     monkeypatch.setattr(tasks, "MOST_WAITING", -1)
     request(url, "POST", f"{API}/tea/plan", {"paths": 1000})
     assert request(url, "POST", f"{API}/tea/plan", {"paths": 3})[0] == 429
+
+
+def test_one_token_cannot_take_all_places_and_reports_have_their_own(tmp_path, monkeypatch):
+    app, secrets = guarded_app(tmp_path)
+    go_on = asyncio.Event()
+
+    async def answer(self, task):
+        if task.kind != tasks.REPORT:
+            await go_on.wait()
+        return {"result": "<p>", "event": 4}
+
+    monkeypatch.setattr(tasks.LongTasks, "_answer", answer)
+    with in_thread(app) as url:
+        viewer, owner = bearer(secrets["viewer"]), bearer(secrets["owner"])
+
+        def plan(seed, who):
+            return request(url, "POST", f"{API}/tea/plan", {"seed": seed}, **who)
+
+        assert [plan(seed, viewer)[0] for seed in range(tasks.MOST_OF_ONE)] == [202] * tasks.MOST_OF_ONE
+        refused = plan(99, viewer)
+        assert (refused[0], "4 plans of yours are being computed" in refused[1]["detail"]) == (429, True)
+        assert plan(99, owner)[0] == 202
+        for who in (viewer, owner):
+            begun = request(url, "POST", f"{API}/tea/report", {}, **who)[1]
+            place = f"/api/v1/tasks/{begun['id']}?wait=60"
+            assert request(url, "GET", place, **who)[1]["state"] == "done"
+
+
+def test_many_readers_of_one_link_wait_for_the_same_report(tmp_path, monkeypatch):
+    app, secrets = guarded_app(tmp_path)
+    began, go_on = threading.Event(), threading.Event()
+    computed = []
+
+    async def answer(self, task):
+        computed.append(task)
+        began.set()
+        await asyncio.to_thread(go_on.wait, 60)
+        return {"result": "<p>", "event": 4}
+
+    monkeypatch.setattr(tasks.LongTasks, "_answer", answer)
+    statuses = []
+    with in_thread(app) as url:
+        made = request(url, "POST", f"{API}/tea/shares", {"name": "r"}, **bearer(secrets["owner"]))[1]
+
+        def read():
+            with urllib.request.urlopen(url + made["path"], timeout=60) as found:
+                statuses.append(found.status)
+
+        readers = [threading.Thread(target=read) for _ in range(2 * tasks.MOST_OF_ONE)]
+        for reader in readers:
+            reader.start()
+        assert began.wait(60)
+        wait_until(lambda: computed[0].waiting == len(readers), "all readers")
+        go_on.set()
+        for reader in readers:
+            reader.join(60)
+    assert statuses == [200] * len(readers)
+    assert len(computed) == 1
 
 
 def test_many_threads_tell_and_ask_at_once(served):

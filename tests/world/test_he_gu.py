@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
 
@@ -48,49 +49,51 @@ def test_the_means_are_those_of_the_theorem():
 
 
 def test_guessing_has_the_regret_of_the_theorem():
-    """Uniform play loses K·s·Δ·m in each block; the mean over 400 runs, within five standard errors."""
-    instance = nw.instances.he_gu()
+    """Uniform play loses K·s·Δ·m in each block; the mean is within five standard errors."""
+    instance, runs = nw.instances.he_gu(), effort(100, 400)
     env = instance.environment(nw.schedules.rare_quiet)
-    sim = nw.simulate(nw.uniform(instance.actions), env, horizon=300, replications=400, checkpoints=[300])
+    sim = nw.simulate(nw.uniform(instance.actions), env, horizon=300, replications=runs, checkpoints=[300])
     wanted = []
-    for r in range(400):
+    for r in range(runs):
         counts = np.bincount(env.world(300, 0, r).opening, minlength=2)
         gaps = np.minimum(1 / np.sqrt(96 * np.maximum(counts, 1)), 1 / 36)
         wanted.append((counts * np.array([0.005, 0.5]) * gaps * 3).sum())
     off = sim.cumulative_regret[:, 0] - wanted
-    assert abs(off.mean()) < 5 * off.std() / 20
+    assert abs(off.mean()) < 5 * off.std() / math.sqrt(runs)
 
 
 @pytest.mark.parametrize("name", ["vaee", "weighted_oful", "uniform", "lingape"])
 def test_compiled_and_plain_runs_measure_what_is_allowed(name):
     policy = nw.make_policy(name, ENV.actions)
-    compiled, plain = (
-        nw.simulate(policy, ENV, horizon=80, replications=2, compiled=way) for way in (True, False)
+    plain, *compiled = (
+        nw.simulate(policy, ENV, horizon=80, replications=2, compile=way)
+        for way in effort((False,), (False, True))
     )
-    assert np.array_equal(compiled.pulled, plain.pulled)
-    np.testing.assert_allclose(compiled.cumulative_regret, plain.cumulative_regret, rtol=1e-9)
+    for sim in compiled:
+        assert np.array_equal(sim.pulled, plain.pulled)
+        np.testing.assert_allclose(sim.cumulative_regret, plain.cumulative_regret, rtol=1e-9)
     for r in range(2):
         world = ENV.world(80, 0, r)
-        place = np.argsort(world.order)[compiled.pulled[r]]  # from the instance's order to the world's
+        place = np.argsort(world.order)[plain.pulled[r]]  # from the instance's order to the world's
         assert world.masks[world.opening, place].all()
         tops = np.array([world.means[mask].max() for mask in world.masks])
         lost = (tops[world.opening] - world.means[place]).cumsum()
-        np.testing.assert_allclose(compiled.cumulative_regret[r], lost[compiled.checkpoints - 1], atol=1e-12)
+        np.testing.assert_allclose(plain.cumulative_regret[r], lost[plain.checkpoints - 1], atol=1e-12)
         best = world.means.max()
         np.testing.assert_allclose(
-            compiled.simple_regret[r], best - world.means[np.argsort(world.order)[compiled.advised[r]]]
+            plain.simple_regret[r], best - world.means[np.argsort(world.order)[plain.advised[r]]]
         )
 
 
 def test_quiet_rounds_pay_on_the_fixed_set_alone():
     """The contrast: measured 0.0034 in turns and 0.0002 as one set after 2000 rounds."""
     quiet = nw.schedules.named("rare-quiet", quiet=0.003)
-    ends = {}
+    runs, ends = effort(20, 100), {}
     for fixed in (False, True):
         instance = nw.instances.he_gu([0.003, 1.0], fixed=fixed)
         env = instance.environment(quiet)
         assert env.changes is not fixed
-        sim = nw.simulate(nw.vaee(instance.actions), env, horizon=2000, replications=100, checkpoints=[2000])
+        sim = nw.simulate(nw.vaee(instance.actions), env, horizon=2000, replications=runs, checkpoints=[2000])
         ends[fixed] = sim.simple_regret[:, 0].mean()
     assert ends[True] < ends[False] / 5
 

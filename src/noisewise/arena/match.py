@@ -1,6 +1,5 @@
 """One match: one rule in one cell. What is measured, and the file that remembers it."""
 
-import functools
 import hashlib
 import json
 import math
@@ -18,6 +17,7 @@ from noisewise.arena.cells import Cell
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import normal_quantile
 from noisewise.core.support.files import save_arrays
+from noisewise.core.support.sources import PACKAGE, sources_hash
 from noisewise.policies import Policy, make_policy
 from noisewise.policies.registry import rule_named
 from noisewise.simulation import simulate
@@ -30,7 +30,6 @@ from noisewise.simulation.simulate import make_run
 CERTIFIED_AT = 8.0
 #: The rooms that decide how a match comes out.
 ROOMS = ("core", "actions", "design", "world", "policies", "simulation")
-PACKAGE = Path(__file__).parents[1]
 #: What a match says in words.
 WORDS = ("cell", "entry", "engine", "arithmetic")
 #: Recommendations within this of the best are the best.
@@ -68,19 +67,11 @@ class Fixture:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:24]
 
 
-@functools.cache
 def _sources_hash(home: str) -> str:
     """A hash of every source that decides how a rule fares, a file of another package included."""
-    files = [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
     own = getattr(sys.modules.get(home), "__file__", None)
-    if own is not None and PACKAGE not in Path(own).parents:
-        files.append(Path(own))
-    digest = hashlib.sha256()
-    for path in files:
-        inside = PACKAGE in path.parents
-        digest.update((path.relative_to(PACKAGE).as_posix() if inside else path.name).encode())
-        digest.update(path.read_bytes() if path.is_file() else b"")
-    return digest.hexdigest()[:20]
+    others = [] if own is None or PACKAGE in Path(own).parents else [Path(own)]
+    return sources_hash(ROOMS, *others)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,5 @@
 """The pieces of work: spread over processes, each kept in a file when done and never computed again."""
 
-import functools
 import hashlib
 import inspect
 import json
@@ -15,6 +14,7 @@ from noisewise.core.spreading.arithmetic import arithmetic
 from noisewise.core.spreading.tasks import Kit
 from noisewise.core.spreading.workers import Workforce, mixture, opened
 from noisewise.core.support.files import written_whole
+from noisewise.core.support.sources import sources_hash
 from noisewise.paper.measurements import runs
 from noisewise.paper.measurements.runs import named_world, ready
 from noisewise.paper.section import Outcome, Piece
@@ -165,20 +165,9 @@ def _read(file: Path) -> KeptOutcome | None:
 
 def _key(piece: Piece) -> str:
     """A hash of the arguments, and of every source that the outcome depends on."""
-    digest = hashlib.sha256(_rooms_hash())
+    digest = hashlib.sha256(sources_hash(ROOMS).encode())
     for module in (runs, sys.modules[piece.function.__module__]):
         digest.update(inspect.getsource(module).encode())
     digest.update(piece.function.__qualname__.encode())
     digest.update(json.dumps(piece.arguments, sort_keys=True).encode())
     return digest.hexdigest()[:20]
-
-
-@functools.cache
-def _rooms_hash() -> bytes:
-    root = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for room in ROOMS:
-        for file in sorted((root / room).rglob("*.py")):
-            digest.update(file.relative_to(root).as_posix().encode())
-            digest.update(file.read_bytes())
-    return digest.digest()

@@ -1,25 +1,16 @@
 """Making and opening studies, and re-checking a certificate from a log."""
 
-import json
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 from noisewise.core.support.text import check_text
 from noisewise.core.support.version import __version__
 from noisewise.study.certificate.bound import certify
-from noisewise.study.certificate.certificate import (
-    EARLIER,
-    FIRST_RULE,
-    FOLLOWS,
-    QUESTION,
-    RULE,
-    SUBSTANCE,
-    Certificate,
-    claimed_in,
-)
+from noisewise.study.certificate.certificate import Certificate, claimed_in, other_words, wrong_fact
 from noisewise.study.inputs.value_scale import LINEAR
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.model_choice import CONTRASTS, facts_of
@@ -73,7 +64,7 @@ def create_study(
     policy_options: dict[str, Any] | None = None,
     noise_floor: float | str | None = None,
     lease: float | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     clock: Callable[[], float] = time.time,
     token: "str | Path | None" = None,
     **reading: "Unpack[HowToRead]",
@@ -118,8 +109,8 @@ def create_study(
             assumed about how they scatter, and each of ``values=[...]`` is kept.
         scatter: Of readings without bounds. ``"own"``: every option's readings have an unknown scatter of
             their own (independent options, without blocks and differences). ``"pooled"``: readings of all
-            options, or of one instrument, scatter alike. Default: ``"own"`` if the first measurement is of
-            readings that name neither instrument nor block.
+            options, or of one instrument, scatter alike. Default: ``"own"`` if readings that name
+            neither instrument nor block are told first: by the first call, or in the first table.
         noise: Of measurements with error bars. ``"normal"``: tails no heavier than normal ones.
             ``"heavy"``: any tails, as long as error bars are true standard errors; then a measurement that
             is far off moves neither estimates nor bounds much (independent options, without blocks and
@@ -141,7 +132,9 @@ def create_study(
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
         lease: Seconds for which a suggestion is reserved; default: one week.
-        seed: Of the policy's random choices.
+        seed: Of the order of `items` and the policy's random choices; the same seed makes the same study.
+            Default: with a pool of items one that nobody can foresee, which the study keeps; else 0. Anyone
+            who knows the seed of a pool can fit an option to the items that come first.
         clock: Where the time comes from.
         token: For a server, as in `load_study`.
         reading: How to read the tables: ``map=``, ``ignore=``, ``decimal=``, ``allow_missing_se=``; see
@@ -301,48 +294,62 @@ def load_study(
 
 
 def verify_certificate(certificate: str | Path | Certificate, study: Study) -> Certificate:
-    """Recompute a certificate from the specification and the log alone; refuse it if it differs.
+    """Recompute a certificate from the specification and the log alone; refuse it if a fact differs.
+
+    What counts are the facts. If only the text differs from what follows from them (another version may word
+    it differently, or somebody changed it), that is a warning: use the text of the certificate returned here.
 
     Args:
         certificate: The certificate, its JSON, or a file with it.
         study: The study whose log is read, up to the event the certificate was made after.
     """
+    compared = compare_certificate(certificate, study)
+    if compared.words:
+        warnings.warn(compared.about_words, stacklevel=2)
+    return compared.certificate
+
+
+class Compared(NamedTuple):
+    """A certificate whose facts agree with the log."""
+
+    certificate: Certificate  # recomputed
+    words: tuple[str, ...]  # fields whose text is not what follows from the facts
+    n_events: int  # of the log
+
+    @property
+    def about_words(self) -> str:
+        """A sentence about text that differs; empty if none does."""
+        if not self.words:
+            return ""
+        return (
+            f"the facts of the certificate agree with the log, but its text does not say what follows from "
+            f"them ({', '.join(self.words)}). What follows is: {self.certificate.sentence}"
+        )
+
+    @property
+    def about_time(self) -> str:
+        """Since when the log has grown; empty if it has not."""
+        later = self.n_events - self.certificate.n_events
+        return f" as of event {self.certificate.n_events} of {self.n_events}" if later else ""
+
+
+def compare_certificate(certificate: str | Path | Certificate, study: Study) -> Compared:
+    """Recompute a certificate from the log; refuse it if a fact differs, and name text that does."""
     text = certificate.to_json() if isinstance(certificate, Certificate) else certificate
     if isinstance(text, Path):
         text = text.read_text(encoding="utf-8")
     claimed = claimed_in(text)
-    events = study.events(until=claimed["n_events"])
-    if len(events) < claimed["n_events"]:
-        raise ValueError(
-            f"the certificate was made after {claimed['n_events']} events; the log has {len(events)}."
-        )
-    head = study.head_at(len(events))
+    count, length = claimed["n_events"], study.n_events
+    if length < count:
+        raise ValueError(f"the certificate was made after {count} events; the log has {length}.")
+    events = study.events(until=count)
+    head = study.head_at(count)
     if claimed.get("head", head) != head:
         raise ValueError(
-            f"the certificate was made from another log: event {len(events)} has the hash {head}; the "
+            f"the certificate was made from another log: event {count} has the hash {head}; the "
             f"certificate says {claimed['head']!r}."
         )
-    found = replace(certify(Analysis(replay(study.specification, events))), head=claimed.get("head", ""))
-    again = json.loads(found.to_json())
-    earlier = claimed.get("schema") in EARLIER  # whose words were others
-    rule = claimed.get("rule", FIRST_RULE)
-    for name, value in sorted(again.items(), key=lambda item: item[0] not in QUESTION):
-        if (earlier and name not in SUBSTANCE) or name == "rule":
-            continue
-        # Certificates of earlier versions do not say that they are exact.
-        said = claimed.get(name, {"approximate": [], "head": ""}.get(name))
-        close = (
-            isinstance(value, float) and isinstance(said, float) and abs(value - said) <= 1e-9 * abs(value)
-        )
-        # A study may have been renamed since; the data it is about are named by their hash.
-        if said == value or close or name == "study":
-            continue
-        if rule == RULE or name in QUESTION:
-            raise ValueError(f"the certificate says {name}={said!r}; the log says {value!r}.")
-        if name in FOLLOWS:
-            raise ValueError(
-                f"the certificate was made by rule {rule}; this version computes rule {RULE}, by which "
-                f"{name} is {value!r}, and not {said!r}. Question and measurements are those of the log: "
-                "make a new certificate."
-            )
-    return found
+    found = replace(certify(Analysis(replay(study.specification, events))), head=head)
+    if (wrong := wrong_fact(claimed, found)) is not None:
+        raise ValueError(wrong)
+    return Compared(found, other_words(claimed, found), length)

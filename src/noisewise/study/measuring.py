@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.entries import Entries, given_of
-from noisewise.study.intake.entry import read_told
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.together import told_together
-from noisewise.study.intake.told_before import told_before
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.told import Measurement, measurement_of
 from noisewise.study.stores.protocol import Event
@@ -47,19 +45,6 @@ class Measuring(Entries):
         return self._record(
             read, ("tell all", given), lambda: [measurement_of(number, body) for number, body in found]
         )
-
-    def _tell_together(self, results: Sequence[tuple[Job, dict[str, Any]]]) -> None:
-        """Take the results of several suggestions, all of them or none; those told before stay as they are.
-
-        Where options are measured item by item each result has to be known before the next is read.
-        """
-        given = [given_of(job, told.pop("value", None), told) for job, told in results]
-
-        def read(news: list[Event]) -> Happened:
-            bodies = [read_told(self._state, one, now=self._clock()) for one in given]
-            return [("tell", body) for body in bodies if told_before(self._state, body) is None]
-
-        self._record(read, ("tell together", given), lambda: None)
 
     def _bound_now(self) -> float:
         """The bound of what would be recommended, whether or not the measurements fit."""

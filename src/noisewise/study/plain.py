@@ -136,7 +136,6 @@ def import_content(taken: Any, pending: int, understood: Any, dry_run: bool) -> 
         "told": len(taken),
         "items": getattr(taken, "items", 0),
         "known": taken.known,
-        "equal": [{"row": row, "measurement": id} for row, id in taken.equal],
         "amended": [one.id for one in taken.amended],
         "missing": taken.missing,
         "voided": len(taken.voided),

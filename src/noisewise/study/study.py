@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.files import as_path, written_whole
-from noisewise.core.support.text import printable
+from noisewise.core.support.text import look_alikes, printable, some_of
 from noisewise.core.support.words import as_html, counted
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
@@ -42,6 +42,7 @@ class Study(Measuring):
     """
 
     _judged: tuple[Check, Certificate] | None = None
+    _alike: tuple[tuple[int, ...], list[str]] | None = None
 
     @property
     def options(self) -> list[str]:
@@ -55,7 +56,24 @@ class Study(Measuring):
         features = self._state.whitening.notes if self._state.whitening else ()
         alone = [] if len(self._state.ids) > 1 else [f"{self._state.ids[0]} is the only option: add others."]
         ignored = [one.advice for one in self._state.ignored.values()]
-        return [*self.specification.catalogue.notes, *features, *alone, *ignored]
+        return [*self.specification.catalogue.notes, *features, *alone, *self._look_alikes(), *ignored]
+
+    def _look_alikes(self) -> list[str]:
+        """Names of one kind that are different and look alike."""
+        state = self._state
+        named = {
+            "options": state.ids, "blocks": state.measurements.blocks, "items": state.items.names,
+            "keys": state.keys,
+        }  # fmt: skip
+        sizes = tuple(map(len, named.values()))
+        if self._alike is None or self._alike[0] != sizes:
+            said = []
+            for what, names in named.items():
+                if pairs := look_alikes(names):
+                    listed = some_of([f"{one!r} and {other!r}" for one, other in pairs])
+                    said.append(f"{what} that look alike are different ones: {listed}.")
+            self._alike = sizes, said
+        return self._alike[1]
 
     @property
     def policy(self) -> str:

@@ -9,7 +9,7 @@ from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.text import printable, some_of
 from noisewise.core.support.words import counted
 from noisewise.study.intake.arms import refuse_other_arms
-from noisewise.study.intake.batch import Batch, Taken, check_batch, warn_of_equal
+from noisewise.study.intake.batch import Batch, Taken, check_batch
 from noisewise.study.intake.changes import require_reason
 from noisewise.study.intake.events import Happened
 from noisewise.study.intake.known_rows import Repeat
@@ -46,10 +46,10 @@ class TableEntries(ItemEntries):
         """Take a table of results (a file or a frame); if one row is bad, none is taken.
 
         Telling a table again is harmless: rows are known by their key, their suggestion, or, without these,
-        by their content and how many equal rows stand before them in the table. So a table may get more rows
-        or be sorted anew, and repeats inside it count. Rows that equal those of a table before are taken for
-        them, with a warning. Where most of a table was told before, a row in the place of one that is gone
-        was changed, and is refused unless `amend` says why.
+        if all rows of a table that was told before stand in this one, in the same places with the same
+        content. So a table may get more rows at its end, and repeats inside it count; the certificate names
+        what was known so. Rows without keys that have an option and a value in common with another table are
+        refused until `repeat` or `amend` says what they are.
 
         Columns are named like the arguments of `tell`; intervals are ``lo`` and ``hi``, asymmetric errors
         ``se_up`` and ``se_down``, and repeated readings in one cell are separated by semicolons. In a table
@@ -62,9 +62,10 @@ class TableEntries(ItemEntries):
                 suggestion of it that is under way, if possible one for the row's block; leave rows without
                 any result for later.
             repeat: True: all rows without keys were measured again, whatever was told before. ``"others"``:
-                those were that equal rows of other tables, or that were voided; if all of this table was told
-                before and counts, all were.
+                those were that do not belong to a known table, or that were voided; if all of this table was
+                told before and counts, all were.
             amend: Why rows that say something else than before are right: each is corrected, in one event.
+                Without keys they are the rows in the same places of the table that has most in common.
             unknown: What becomes of options that are not in the catalogue: ``"refuse"``, ``"add"`` (they are
                 added with the rows, or not at all), ``"skip"`` (their rows are left out).
             dry_run: Only look: nothing is told. The answer's ``understood`` shows how the table is read.
@@ -168,7 +169,6 @@ class TableEntries(ItemEntries):
             taken = self._record(
                 read, call, lambda: Taken(cast(Batch, batch)), before=lambda: self._decided(read, [])
             )
-        warn_of_equal(taken)
         return taken
 
 

@@ -197,7 +197,7 @@ def check_compiled_agrees_with_plain(make_policy: MakePolicy, *, shortly: bool =
             )
             env = instance.environment(sigma, announced=announced)
             runs = [
-                simulate(policy, env, horizon=60, replications=2, compiled=compiled, threads=1)
+                simulate(policy, env, horizon=60, replications=2, compile=compiled, threads=1)
                 for compiled in (True, False)
             ]
             assert np.array_equal(runs[0].pulled, runs[1].pulled), f"pulls differ on {instance.name}."

@@ -19,6 +19,7 @@ from noisewise.web.counters import Counters
 from noisewise.web.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
 from noisewise.web.later_pages import LaterPages
 from noisewise.web.open_studies import OpenStudies
+from noisewise.web.parsing import Parser
 from noisewise.web.refusals import answer_refusals
 from noisewise.web.short_way import ShortWay
 
@@ -63,6 +64,7 @@ def make_app(
         yield
         app.state.streams.stopping.set()
         await app.state.tasks.close()
+        app.state.parser.close()
         studies.close()
 
     app = FastAPI(
@@ -76,6 +78,7 @@ def make_app(
     )
     app.root_path = root_path.rstrip("/")  # its argument of this name is deprecated, the attribute is not
     app.state.studies, app.state.keys, app.state.counters = studies, keys, Counters()
+    app.state.parser = Parser()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_api(app, studies)
     app.router.routes.insert(0, ShortWay(app, PREFIX))

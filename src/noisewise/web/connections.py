@@ -12,6 +12,8 @@ from noisewise.web.problems import PROBLEM_TYPE, problem_body
 HEAD_SECONDS, READ_SECONDS = 10.0, 60.0
 #: Connections at a time; whoever opens more is told to come back.
 MOST_AT_ONCE, RETRY_SECONDS = 1000, 5
+#: Bytes of the line and the headers of a request, while they are not complete.
+MOST_HEAD = 128 * 2**10
 #: Bytes that wait for more of the same step before they are sent.
 MOST_GATHERED = 16 * 2**10
 
@@ -61,6 +63,7 @@ class PatientProtocol:
     cycle: Any = None
     connections: Any = ()
     _crowded = False
+    _head = 0  # bytes since the last request that was complete
     _speaking: asyncio.TimerHandle | None = None
     _listening: asyncio.TimerHandle | None = None
 
@@ -76,6 +79,10 @@ class PatientProtocol:
             self._refuse(503, "too many connections are open; try again in some seconds.")
             return
         super().data_received(data)  # type: ignore[misc]
+        self._head = self._head + len(data) if self._waiting() else 0
+        if self._head > MOST_HEAD:
+            self.send_400_response("")
+            return
         self._watch()
 
     def pause_writing(self) -> None:

@@ -37,6 +37,9 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 #: Bytes of a body: of those we know, and of others.
 MOST_BYTES, MOST_BYTES_OF_STRANGERS = 16 * 2**20, 64 * 2**10
+#: Bytes of an address with its query, and of one header.
+MOST_ADDRESS, MOST_OTHER_HEADER = 32 * 2**10, 16 * 2**10
+MOST_HEADER = {b"content-type": 1000, b"host": 1000, b"origin": 1000, b"authorization": 1000}
 #: Seconds between two pieces of a body, and for all of it.
 PIECE_SECONDS, BODY_SECONDS = 20.0, 120.0
 
@@ -66,6 +69,7 @@ class Guards:
         _add_prefix(scope)
         _name_untyped(scope)
         try:
+            _check_head(scope)
             headers = dict(scope["headers"])
             self._check_host(headers)
             self._check_origin(scope["method"], headers)
@@ -162,6 +166,17 @@ class LimitedBody:
             f"a body may have {self._most:,} bytes; nothing was changed.",
             headers={"Connection": "close"},
         )
+
+
+def _check_head(scope: Scope) -> None:
+    """Refuse an address or headers that would take long to take apart."""
+    address = len(scope.get("raw_path") or scope["path"]) + len(scope.get("query_string", b""))
+    if address > MOST_ADDRESS:
+        raise ProblemError(414, f"the address of a request may have {MOST_ADDRESS:,} bytes.")
+    for name, value in scope["headers"]:
+        if len(value) > MOST_HEADER.get(name, MOST_OTHER_HEADER):
+            limit = MOST_HEADER.get(name, MOST_OTHER_HEADER)
+            raise ProblemError(431, f"the header {name.decode('latin-1')[:40]!r} may have {limit:,} bytes.")
 
 
 def _add_prefix(scope: Scope) -> None:

@@ -108,27 +108,46 @@ class OpenStudies:
         None where the store keeps no hashes.
         """
         first = page_of(self.storage, name, 0, 1)
-        if first:
-            return first[0].hash or None
-        return start_of(to_json(self.storage.specification(name))).hex()
+        return (first[0].hash or None) if first else self._start(name)
+
+    def has_mark(self, name: str, mark: str) -> bool:
+        """Whether a study has a mark now, or had it before its first event."""
+        return mark in (self.mark(name), self._start(name))
 
     def marked(self, mark: str | None, name: str) -> str | None:
-        """The present name of a study that had this name when it was marked; None: it is gone."""
+        """The present name of a study that had this name when it was marked; None: it is gone.
+
+        Studies that ask the same have the same mark until each has an event. A mark that fits several since
+        then leads to none of them.
+        """
         names = self.names()
         if mark is None:
             return name if name in names else None
         likely = [name] if name in names else []
-        return next((one for one in [*likely, *names] if self.mark(one) == mark), None)
+        if found := next(
+            (one for one in [*likely, *names] if self.mark(one) == mark != self._start(one)), None
+        ):
+            return found
+        started = [one for one in names if self._start(one) == mark]
+        return started[0] if len(started) == 1 else None
+
+    def _start(self, name: str) -> str:
+        """The hash of what a study asks."""
+        return start_of(to_json(self.storage.specification(name))).hex()
 
     def frame(self, study: Study, what: Literal["options", "measurements"]) -> Any:
         """A table of a study that this thread uses; kept until the study changes."""
         key, number = (study.name, what), study.n_events
-        kept = self._frames.get(key)
-        if kept is None or kept[0] != number:
-            kept = self._frames[key] = number, study.frame(what)
+        with self._changing:  # the table of another study may be forgotten meanwhile
+            kept = self._frames.get(key)
+        if kept is not None and kept[0] == number:
+            return kept[1]
+        frame = study.frame(what)
+        with self._changing:
+            self._frames[key] = number, frame
             while len(self._frames) > MOST_FRAMES:
-                self._frames.pop(next(iter(self._frames)), None)
-        return kept[1]
+                del self._frames[next(iter(self._frames))]
+        return frame
 
     def create(self, name: str, *, dry_run: bool = False, **question: Any) -> Study:
         """Begin a study, or rehearse it; the arguments are those of `create_study`."""

@@ -3,7 +3,7 @@
 import json
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -76,16 +76,21 @@ def _invalid(request: Request, problem: Exception) -> Response:
             422,
             "the body must say that it is JSON: send Content-Type: application/json. Nothing was changed.",
         )
+    return _refused(request, invalid(found, problem.body))
+
+
+def invalid(found: Sequence[Any], body: Any) -> ProblemError:
+    """The refusal of a request with these errors, as pydantic lists them."""
     said: dict[str, list[str]] = {}
     for error in found:
         what = str(error["msg"]).rstrip(".")
-        said.setdefault(_place(error, problem.body), []).append(what[:1].lower() + what[1:])
+        said.setdefault(_place(error, body), []).append(what[:1].lower() + what[1:])
     errors = [
         {"where": printable(where), "what": printable(" or ".join(dict.fromkeys(whats)))}
         for where, whats in list(said.items())[:MOST_NAMED]
     ]
     more = f" ({len(said) - 1} more are listed)" if len(said) > 1 else ""
-    return problem_response(422, f"`{errors[0]['where']}`: {errors[0]['what']}{more}.", errors=errors)
+    return ProblemError(422, f"`{errors[0]['where']}`: {errors[0]['what']}{more}.", errors=errors)
 
 
 def _place(error: Any, body: Any) -> str:

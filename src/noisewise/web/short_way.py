@@ -93,7 +93,8 @@ async def _understood(request: JsonBodyRequest, name: str, body: TypeAdapter[Any
     try:
         if not await request.body():
             return None
-        content = body.validate_python(await request.json())
+        request.kind = body
+        content = await request.json()
     except ClientDisconnect:  # nobody hears it
         raise HTTPException(400) from None
     except (ValueError, ProblemError) as problem:

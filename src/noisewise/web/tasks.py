@@ -24,6 +24,10 @@ from noisewise.web.worker import VERIFY, compute, verdict_on
 LOG = logging.getLogger("noisewise.web")
 #: How many are computed at a time, wait, and are kept; and the seconds that one may take.
 AT_ONCE, MOST_WAITING, MOST_KEPT, SECONDS = 2, 32, 64, 900.0
+#: Tasks under way of one token.
+MOST_OF_ONE = 4
+#: What has places of its own: nobody who looks at a report waits for plans.
+REPORT = "report"
 WAITING, RUNNING, DONE, REFUSED, CANCELLED = "waiting", "running", "done", "refused", "cancelled"
 ENDED = (DONE, REFUSED, CANCELLED)
 #: Of one answer, in bytes.
@@ -47,6 +51,7 @@ class LongTask:
         self.loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
         self.waiting = 0  # requests that wait for it
+        self.by_request = False  # whether it was begun by such a request, and ends with the last of them
         self.runner: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -103,7 +108,7 @@ class LongTasks:
 
     def __init__(self, studies: OpenStudies) -> None:
         self._studies = studies
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = {lane: asyncio.Semaphore(AT_ONCE) for lane in (True, False)}  # reports, others
         self._tasks: OrderedDict[str, LongTask] = OrderedDict()
         self._kept: OrderedDict[str, LongTask] = OrderedDict()  # results by what was asked for
 
@@ -152,8 +157,20 @@ class LongTasks:
             return kept
         if kept is not None and shared and kept.state not in ENDED and kept.token == token:
             return kept
-        under_way = [task for task in self._tasks.values() if task.state not in ENDED]
-        if len(under_way) >= AT_ONCE + MOST_WAITING:
+        lane = [
+            task
+            for task in self._tasks.values()
+            if task.state not in ENDED and (task.kind == REPORT) == (kind == REPORT)
+        ]
+        own = sum(task.token == token for task in lane)
+        if token is not None and own >= MOST_OF_ONE:
+            raise ProblemError(
+                429,
+                f"{own} {'reports' if kind == REPORT else 'plans'} of yours are being computed; wait for "
+                "one, or cancel it.",
+                headers={"Retry-After": "10"},
+            )
+        if len(lane) >= AT_ONCE + MOST_WAITING:
             raise ProblemError(
                 429,
                 "too many plans and reports are being computed; try again.",
@@ -181,7 +198,7 @@ class LongTasks:
 
     async def _run(self, task: LongTask) -> None:
         try:
-            async with self._turns:
+            async with self._turns[task.kind == REPORT]:
                 task.begin()
                 found = await asyncio.wait_for(self._answer(task), SECONDS)
             if "refusal" in found:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 from noisewise.core.choice.matrices import root_into
 from noisewise.core.choice.radius import (
@@ -161,7 +162,7 @@ def test_the_last_restarts_are_kept_with_their_own_shares():
     np.testing.assert_allclose(values(region, history.units_of(point)), expected, rtol=1e-7, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(effort(1, 3)))
 def test_limits_hold_the_region_and_little_more(seed):
     """In two dimensions the region is followed along 120 directions from a point inside."""
     history = History(30 + seed, rounds=80)

@@ -1,6 +1,5 @@
-"""Ties are broken on purpose; dropping follows the definition; compiled and plain code agree."""
+"""Ties are broken on purpose; dropping follows the definition."""
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from noisewise.core.choice import selection
-from noisewise.core.compiler.kernels import register_kernels
 from noisewise.core.model.dense import SAFEST, fold, new_model, squared_norm, theta
 from noisewise.core.support import blocks
 
@@ -108,106 +106,18 @@ def test_the_bound_is_the_largest_upper_contrast():
     assert_allclose(selection.regret_bound(model, candidates, 7, 2.5), wanted, rtol=1e-8)
 
 
-@given(
-    st.lists(st.sampled_from([0.0, 1.0, -1.0, 1.0 + 1e-11, 0.3, -7.5]), min_size=1, max_size=30),
-    st.integers(0, 99),
-)
-def test_compiled_and_plain_code_choose_the_same(values, seed):
-    register_kernels()
-    numbers = np.array(values)
-    rng = np.random.default_rng(seed)
-    allowed, candidates = rng.random(numbers.size) < 0.7, rng.random(numbers.size) < 0.5
-    assert COMPILED["first"](numbers, allowed) == selection.first_largest(numbers, allowed)
-    both = COMPILED["candidate"](numbers, allowed, candidates)
-    assert both == selection.first_largest_candidate(numbers, allowed, candidates)
-
-
-@given(
-    st.lists(
-        st.builds(
-            lambda sign, size: sign * 10.0**size, st.sampled_from([-1.0, 0.0, 1.0]), st.integers(-9, 12)
-        ),
-        min_size=1,
-        max_size=30,
-    ),
-    st.integers(0, 99),
-)
-def test_compiled_and_plain_code_choose_the_same_over_many_decades(values, seed):
-    register_kernels()
-    numbers, rng = np.array(values), np.random.default_rng(seed)
-    numbers = np.where(rng.random(numbers.size) < 0.1, -np.inf, numbers)
-    allowed, squares = rng.random(numbers.size) < 0.7, 10.0 ** rng.uniform(-9, 9, numbers.size)
-    assert COMPILED["first"](numbers, allowed) == selection.first_largest(numbers, allowed)
-    assert COMPILED["argmax"](numbers, allowed) == selection.masked_argmax(numbers, allowed)
-    assert COMPILED["best"](numbers, squares, allowed) == selection.first_best(numbers, squares, allowed)
-    winner = selection.masked_argmax(numbers, allowed)
-    assert COMPILED["first near"](numbers, allowed, winner, 0.5) == selection.first_near(
-        numbers, allowed, winner, 0.5
-    )
-
-
-def test_compiled_and_plain_code_find_the_same_optimists_and_rivals():
-    register_kernels()
-    for seed in range(20):
-        model, allowed = some_model(seed), np.random.default_rng(seed).random(40) < 0.7
-        assert COMPILED["optimist"](model, allowed, 1.5) == selection.most_optimistic(model, allowed, 1.5)
-        assert COMPILED["rival"](model, 7, 1.5) == selection.strongest_rival(model, 7, 1.5)
-
-
-def test_compiled_and_plain_code_drop_the_same():
-    register_kernels()
-    for seed in range(20):
-        model = some_model(seed)
-        plain = np.random.default_rng(seed).random(40) < 0.9
-        fast = plain.copy()
-        selection.drop_ruled_out(model, plain, 1.5)
-        COMPILED["drop"](model, fast, 1.5)
-        assert np.array_equal(plain, fast)
-        want = selection.regret_bound(model, plain, 3, 1.5)
-        assert_allclose(COMPILED["bound"](model, plain, 3, 1.5), want, rtol=1e-12)
-
-
-def test_compiled_and_plain_code_keep_the_same_near_the_best():
-    register_kernels()
+def test_keeping_near_the_best_follows_the_definition():
     rng = np.random.default_rng(9)
     for slack in (0.0, 0.3, 5.0):
-        values, plain = rng.standard_normal(40), rng.random(40) < 0.6
-        wanted = plain & (values >= values[plain].max() - slack)
-        fast = plain.copy()
-        selection.keep_near_best(values, plain, slack)
-        COMPILED["near"](values, fast, slack)
-        assert np.array_equal(plain, wanted)
-        assert np.array_equal(fast, wanted)
+        values, kept = rng.standard_normal(40), rng.random(40) < 0.6
+        wanted = kept & (values >= values[kept].max() - slack)
+        selection.keep_near_best(values, kept, slack)
+        assert np.array_equal(kept, wanted)
 
 
-def test_compiled_and_plain_code_find_the_same_norm():
-    register_kernels()
-    for seed in range(5):
-        model = some_model(seed)
-        want = float(theta(model) @ theta(model))
-        assert_allclose([squared_norm(model), COMPILED["norm"](model)], want, rtol=1e-12)
-
-
-# Wrapped in lambdas: the kernels themselves are plain functions that compiled code may call.
-COMPILED = {
-    "first": numba.njit(lambda values, allowed: selection.first_largest(values, allowed)),
-    "best": numba.njit(lambda values, squares, allowed: selection.first_best(values, squares, allowed)),
-    "argmax": numba.njit(lambda values, allowed: selection.masked_argmax(values, allowed)),
-    "first near": numba.njit(
-        lambda values, allowed, winner, slack: selection.first_near(values, allowed, winner, slack)
-    ),
-    "optimist": numba.njit(lambda model, allowed, radius: selection.most_optimistic(model, allowed, radius)),
-    "rival": numba.njit(lambda model, leader, radius: selection.strongest_rival(model, leader, radius)),
-    "candidate": numba.njit(
-        lambda values, allowed, candidates: selection.first_largest_candidate(values, allowed, candidates)
-    ),
-    "drop": numba.njit(lambda model, candidates, radius: selection.drop_ruled_out(model, candidates, radius)),
-    "near": numba.njit(lambda values, candidates, slack: selection.keep_near_best(values, candidates, slack)),
-    "norm": numba.njit(lambda model: squared_norm(model)),
-    "bound": numba.njit(
-        lambda model, candidates, action, radius: selection.regret_bound(model, candidates, action, radius)
-    ),
-}
+def test_the_norm_is_that_of_the_estimate():
+    model = some_model(0)
+    assert_allclose(squared_norm(model), theta(model) @ theta(model), rtol=1e-12)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

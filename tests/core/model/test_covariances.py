@@ -1,13 +1,11 @@
-"""The covariance is that of the model, compiled and plain; no row is read more than twice in a round."""
+"""The covariance is that of the model, and no row is read more than twice in a round."""
 
-import numba
 import numpy as np
 from numpy.testing import assert_allclose
 
-from noisewise.core.compiler.kernels import register_kernels
 from noisewise.core.model import dense as core_model
 from noisewise.core.model.dense import fold, new_model, theta
-from noisewise.core.model.vectors import covariance, place, spread
+from noisewise.core.model.vectors import covariance, place
 from noisewise.core.native.verbs import numpy_verbs
 
 
@@ -31,20 +29,6 @@ def test_the_covariance_is_the_inverse_of_the_precision():
     place(model, vector)
     assert_allclose(model.squared_widths[0], vector @ inverse @ vector, rtol=1e-10)
     assert_allclose(model.means[0], vector @ inverse @ weighted, rtol=1e-9)
-
-
-def test_compiled_and_plain_code_agree():
-    register_kernels()
-    plain_spread, plain_covariance = spread, covariance
-
-    @numba.njit(error_model="numpy")
-    def both(model):
-        return plain_spread(model), plain_covariance(model)
-
-    model, _, _ = measured()
-    root, product = both(model)
-    assert_allclose(root, spread(model), rtol=1e-12, atol=1e-15)
-    assert_allclose(product, covariance(model), rtol=1e-12, atol=1e-15)
 
 
 def test_a_round_reads_every_row_at_most_twice(monkeypatch):

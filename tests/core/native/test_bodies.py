@@ -4,7 +4,7 @@ import contextlib
 import gc
 import importlib
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -245,11 +245,8 @@ def test_threads_fold_into_models_of_their_own_at_the_same_time():
         out[seed] = some_model("by action", 20_000, 6, seed, rounds=40)
 
     together, alone = {}, {}
-    threads = [threading.Thread(target=work, args=(seed, together)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4), [together] * 4))
     for seed in range(4):
         work(seed, alone)
         assert_array_equal(together[seed].means, alone[seed].means)

@@ -42,6 +42,7 @@ def pulls(verbs):
     return json.loads(done.stdout)
 
 
+@pytest.mark.long("processes")
 def test_every_kind_of_verbs_chooses_the_same():
     _, usual = pulls(None)
     for verbs in ("baseline", "numpy"):

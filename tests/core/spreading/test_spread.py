@@ -3,9 +3,7 @@
 import json
 import os
 import signal
-import subprocess
 import sys
-import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +17,14 @@ from noisewise.core.spreading.workers import spread, workers_on
 
 @pytest.fixture(scope="module")
 def client():
+    """A cluster in this process."""
+    with small_cluster(processes=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def mortals():
+    """A cluster whose workers are processes, which can be killed."""
     with small_cluster() as client:
         yield client
 
@@ -33,11 +39,6 @@ def refuse_seven(piece):
     return piece
 
 
-def process_of(piece):
-    time.sleep(0.02)
-    return os.getpid()
-
-
 def die_once(piece):
     """Kill the worker that does the first piece, the first time."""
     number, folder = piece
@@ -48,27 +49,10 @@ def die_once(piece):
     return number + 100
 
 
-def die_together(count, piece):
-    """Kill as many workers as there are, none before all of them have begun a piece."""
-    number, folder = piece
-    if len(list(Path(folder).iterdir())) < count:
-        (Path(folder) / str(os.getpid())).touch()
-        while len(list(Path(folder).iterdir())) < count:
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
 def die_at_three(piece):
     if piece == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return piece
-
-
-def note(piece):
-    (Path(piece[1]) / str(piece[0])).touch()
-    time.sleep(0.05)
-    return piece[0]
 
 
 def make(piece):
@@ -135,27 +119,19 @@ def test_an_error_in_the_work_is_raised_as_it_is(client):
         list(spread(refuse_seven, range(10), executor))
 
 
-def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
+@pytest.mark.long("clusters")
+def test_a_worker_that_is_killed_changes_nothing(mortals, tmp_path):
     pieces = [(k, str(tmp_path)) for k in range(12)]
-    assert sorted(spread(die_once, pieces, client)) == [((k, str(tmp_path)), k + 100) for k in range(12)]
+    assert sorted(spread(die_once, pieces, mortals)) == [((k, str(tmp_path)), k + 100) for k in range(12)]
     assert (tmp_path / "died").exists()
 
 
-def test_all_workers_killed_at_once_change_nothing_when_others_join(client, tmp_path):
-    # Dask gives tasks meant for workers that are gone to nobody, if there was a moment without any.
-    client.wait_for_workers(2, timeout=120)
-    pieces = [(k, str(tmp_path)) for k in range(4)]
-    wanted = [((k, str(tmp_path)), k) for k in range(4)]
-    assert sorted(spread(die_together, pieces, client, shared=2)) == wanted
-    assert len(list(tmp_path.iterdir())) == 2
-    client.wait_for_workers(2, timeout=120)
-
-
-def test_a_piece_that_kills_every_worker_is_named_after_all_others_are_done(client):
+@pytest.mark.long("clusters")
+def test_a_piece_that_kills_every_worker_is_named_after_all_others_are_done(mortals):
     done = []
 
     def collect():
-        for piece, _ in spread(die_at_three, range(6), client, name_of=lambda piece: f"piece {piece}"):
+        for piece, _ in spread(die_at_three, range(6), mortals, name_of=lambda piece: f"piece {piece}"):
             done.append(piece)
 
     with pytest.raises(WorkersError, match="all others are done: piece 3"):
@@ -163,23 +139,7 @@ def test_a_piece_that_kills_every_worker_is_named_after_all_others_are_done(clie
     assert sorted(done) == [0, 1, 2, 4, 5]
 
 
-def test_leaving_the_loop_ends_what_was_not_begun(client, tmp_path):
-    for _ in spread(note, [(k, str(tmp_path)) for k in range(100)], client):
-        break
-    time.sleep(0.5)
-    assert len(list(tmp_path.iterdir())) < 50
-
-
-def test_pieces_go_home_to_the_same_worker(client):
-    with workers_on(client) as workers:
-        looks = [
-            dict(spread(process_of, range(8), workers, home_of=lambda piece: piece % 4)) for _ in range(3)
-        ]
-    assert looks[0] == looks[1] == looks[2]
-    assert all(looks[0][k] == looks[0][k + 4] for k in range(4))
-
-
-@pytest.mark.parametrize("place", ["cluster", "processes"])
+@pytest.mark.parametrize("place", ["cluster", pytest.param("processes", marks=pytest.mark.long("processes"))])
 def test_a_kit_is_made_once_and_handed_to_every_worker(place, client, tmp_path):
     pieces = [(word, str(tmp_path)) for word in ("a", "b") for _ in range(6)]
     if place == "cluster":
@@ -217,9 +177,20 @@ def test_workers_with_other_versions_are_refused_before_the_first_piece(client, 
     workers = workers_on(client)
     here = identities.identity()
     workers._here = here._replace(versions=here.versions | {"noisewise": "0.0.9"})
-    with pytest.raises(StrangerError, match=r"^The worker at tcp.* 0\.0\.9 here: install the same versions"):
-        list(spread(note, [(1, str(tmp_path))], workers))
+    with pytest.raises(StrangerError, match=r"^The worker at .* 0\.0\.9 here: install the same versions"):
+        list(spread(make, [("a", str(tmp_path))], workers))
     assert not list(tmp_path.iterdir())
+
+
+def test_pieces_that_belong_together_are_meant_for_one_worker_and_few_move_when_one_leaves():
+    dask_or_skip()
+    from noisewise.core.spreading.dask_workers import _host_of
+
+    workers = [f"tcp://10.0.0.{k}:80" for k in range(4)]
+    before = {home: _host_of(home, {"one": workers[:2], "other": workers[2:]}) for home in range(40)}
+    after = {home: _host_of(home, {"one": workers[:3]}) for home in range(40)}
+    assert set(before.values()) == set(workers)
+    assert all(after[home] == worker for home, worker in before.items() if worker != workers[3])
 
 
 @pytest.mark.parametrize(
@@ -242,16 +213,8 @@ def test_what_is_no_place_to_work_is_refused_in_one_sentence(on, words, monkeypa
     assert str(refused.value).count(". ") == 0
 
 
-def test_without_dask_a_sentence_says_what_to_install():
-    code = (
-        "import sys; sys.modules['distributed'] = None\n"
-        "from noisewise.core.spreading.workers import workers_on\n"
-        "workers_on('tcp://127.0.0.1:1')"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert found.stderr.splitlines()[-1].endswith("pip install 'noisewise[cluster]'.")
-
-
-def test_importing_noisewise_loads_no_dask():
-    code = "import noisewise, noisewise.core.spreading.workers, sys; sys.exit('distributed' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_without_dask_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "noisewise.core.spreading.dask_workers", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'noisewise\[cluster\]'\.$"):
+        workers_on("tcp://127.0.0.1:1")

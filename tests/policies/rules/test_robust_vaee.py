@@ -131,6 +131,35 @@ def test_the_median_bound_is_the_median_of_blockwise_bounds():
     assert "neither what was measured nor when to stop" in estimate.certificate
 
 
+@pytest.mark.parametrize(
+    ("rule", "kind"), [(nw.robust_vaee, "list"), (nw.robust_vaee, "ball"), (nw.adaoful, "list")]
+)
+def test_a_history_without_a_horizon_grows(rule, kind, monkeypatch, tmp_path):
+    actions = VECTORS if kind == "list" else nw.Ball(4)
+    roomy = rule(actions, radius=3.0)
+    monkeypatch.setattr("noisewise.policies.robust.estimates.ROOM", 3)
+    policy = rule(actions, radius=3.0)
+    for k, value in enumerate(np.random.default_rng(2).standard_normal(14)):
+        for one in (policy, roomy):
+            one.tell(k % 10 if kind == "list" else VECTORS[k % 10], float(value), 0.5)
+        # The floors of adaoful are those of its horizon.
+        assert rule is nw.adaoful or np.array_equal(policy.estimate().theta, roomy.estimate().theta)
+    if kind == "list":
+        policy.tell_many([0] * 20, [0.1] * 20, [1.0] * 20)
+    policy.save(tmp_path / "policy.npz")
+    again = nw.load_policy(tmp_path / "policy.npz")
+    assert again.n_told == policy.n_told
+    assert np.array_equal(again.estimate().theta, policy.estimate().theta)
+
+
+def test_what_is_proven_up_to_a_horizon_ends_there(monkeypatch):
+    monkeypatch.setattr("noisewise.policies.robust.estimates.ROOM", 3)
+    policy = nw.robust_vaee(VECTORS, floor=True, tau0="lemma")
+    policy.tell_many([0, 1, 2], [0.1, 0.2, 0.3], [1.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match="`horizon` must be at least"):
+        policy.tell(0, 0.1, 1.0)
+
+
 def test_a_full_history_refuses_more_and_changes_nothing():
     policy = nw.robust_vaee(VECTORS, horizon=3)
     policy.tell_many([0, 1], [0.1, 0.2], [1.0, 1.0])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 from tests.support.naive import first_largest
 
 import noisewise as nw
@@ -85,7 +86,7 @@ def random_problem(seed, noise, **options):
 def test_save_measures_what_the_textbook_measures(scale, trust_after):
     """Random problems in all units, some rounds with a part of the actions only."""
     deepest, dropped = 0, 0
-    for seed in range(6):
+    for seed in range(effort(2, 6)):
         rng, vectors, theta, options = random_problem(
             seed, 0.5 + 0.2 * seed, scale=scale, trust_after=trust_after, horizon=120
         )
@@ -108,7 +109,7 @@ def test_save_measures_what_the_textbook_measures(scale, trust_after):
 def test_once_all_is_known_the_most_optimistic_action_is_measured():
     """Noise of a thousandth: what is narrower than α needs no measurement; optimism takes over."""
     idle = 0
-    for seed in range(6):
+    for seed in range(effort(2, 6)):
         rng, vectors, theta, options = random_problem(seed, 1e-3, scale=1e-3, trust_after=64.0, horizon=100)
         policy, textbook = nw.rules.save(vectors, **options), Textbook(vectors, **options)
         for _ in range(100):

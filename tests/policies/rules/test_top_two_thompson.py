@@ -115,16 +115,6 @@ def test_copies_of_one_action_leave_nothing_to_tell_apart():
     assert policy.ask() == 0
 
 
-@pytest.mark.parametrize("probe", ["linear", "pair"])
-def test_compiled_it_measures_the_same(probe):
-    env = nw.instances.soare(4).environment(np.linspace(1.0, 0.2, 60))
-    policy = nw.top_two_thompson(env.actions, probe=probe)
-    compiled, plain = (
-        nw.simulate(policy, env, horizon=60, replications=2, compiled=way) for way in (True, False)
-    )
-    assert np.array_equal(compiled.pulled, plain.pulled)
-
-
 def test_on_soares_instance_the_action_that_tells_the_best_two_apart_is_measured():
     """The second unit vector is the worst of the good ones, and teaches most; a pair never gets to it."""
     env = nw.instances.soare(5).environment(np.full(400, 0.3))
@@ -135,13 +125,3 @@ def test_on_soares_instance_the_action_that_tells_the_best_two_apart_is_measured
         shares[probe] = (sim.pulled[:, 200:] == 1).mean()
     assert shares["linear"] > 0.8
     assert shares["pair"] < 0.2
-
-
-def test_a_policy_of_before_there_was_a_choice_measures_its_pair():
-    rule = nw.top_two_thompson(np.eye(3)).rule
-    options = nw.top_two_thompson(np.eye(3), probe="pair").options
-    assert rule.make_params(
-        nw.ActionSet(np.eye(3)), None, {k: v for k, v in options.items() if k != "probe"}
-    ).by_pair
-    with pytest.raises(ValueError, match="`probe` must be one of"):
-        nw.top_two_thompson(np.eye(3), probe="pear")

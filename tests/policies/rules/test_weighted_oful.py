@@ -94,15 +94,3 @@ def test_with_equal_sigmas_weighted_oful_is_oful(level):
         problem = vectors, theta, sigmas, noise
         assert live_choices(weighted, *problem) == live_choices(plain, *problem)
         assert weighted.estimate().radius == pytest.approx(plain.estimate().radius, rel=1e-12)
-
-
-def test_compiled_weighted_oful_and_oful_agree_on_equal_sigmas():
-    instance = nw.instances.sphere(30, 4)
-    env = instance.environment(np.full(200, 0.4))
-    policies = [
-        nw.weighted_oful(instance.actions, noise="sub-gaussian", radius="self-normalised", ridge=0.6),
-        nw.oful(instance.actions, noise_level=0.4, ridge=0.6 * 0.4**2),
-    ]
-    sims = [nw.simulate(policy, env, horizon=200, replications=20) for policy in policies]
-    assert np.array_equal(sims[0].pulled, sims[1].pulled)
-    np.testing.assert_allclose(sims[0].bound, sims[1].bound, rtol=1e-9)

@@ -5,11 +5,8 @@ import pytest
 from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.core.model.dense import theta
-from noisewise.policies.shell.catalogues import long_list_policy, survivors, working_set
-from noisewise.policies.shell.catalogues.leading_set import LeadingSet
+from noisewise.policies.shell.catalogues import long_list_policy, working_set
 from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy
-from noisewise.policies.shell.catalogues.working_set import WorkingRows
 from noisewise.policies.shell.policy import Policy
 
 N, DIM = 1500, 5
@@ -109,56 +106,6 @@ def test_the_same_actions_survivors_and_advice_as_on_a_list(kind, rule, options)
     check_alike(*play(rule, options, vectors_of(kind, rng), rng))
 
 
-def test_vage_settles_the_tests_of_each_round_without_playing_the_past_again(monkeypatch):
-    """From all rows to a handful, with turns of the widest row that make no pass in between."""
-
-    def never(*given):
-        raise AssertionError("the past was played again")
-
-    monkeypatch.setattr(survivors, "highest_floors", never)
-    rng = np.random.default_rng(21)
-    left = []
-    for radius, share in ((2.0, 0.03), (4.0, 0.6), (30.0, 0.9), (30.0, 0.03)):
-        options = {"radius": radius, "share": share}
-        vectors = vectors_of("spread", rng)
-        catalogue, listed = play("vage", options, vectors, rng, rounds=25)
-        for t in range(60):
-            if t % 5 == 0:  # precise ones: with them hardly anybody would be left
-                under_way = [(int(row), 1e-3) for row in rng.integers(0, N, 8)]
-                settled = len(catalogue._survivors._floors)
-                assert catalogue.ask(pending=under_way) == listed.ask(pending=under_way)
-                in_rows_left = catalogue._survivors._left is not None
-                assert in_rows_left or len(catalogue._survivors._floors) == settled
-            action = catalogue.ask()
-            assert action == listed.ask()
-            value = float(0.2 * vectors[action].sum() + rng.standard_normal())
-            for policy in (catalogue, listed):
-                policy.tell(action, value, 1.0)
-        assert catalogue.survivors().tolist() == np.flatnonzero(listed.estimate().candidates).tolist()
-        left.append(len(catalogue.survivors()))
-    assert min(left) < 20
-    assert max(left) > 100
-
-
-def test_all_that_are_left_are_at_hand_once_they_are_few():
-    rng = np.random.default_rng(22)
-    catalogue, listed = play("vage", {"radius": 1.0}, vectors_of("spread", rng), rng, rounds=60)
-    catalogue.ask()
-    kept = catalogue._survivors._left
-    assert kept.numbers.tolist() == np.flatnonzero(listed.estimate().candidates).tolist()
-    passes = catalogue.actions.passes
-    for _ in range(5):
-        catalogue.tell(int(kept.numbers[0]), 0.1, 0.3)
-        listed.tell(int(kept.numbers[0]), 0.1, 0.3)
-    assert catalogue.survivors().tolist() == np.flatnonzero(listed.estimate().candidates).tolist()
-    assert catalogue.actions.passes == passes
-
-
-def test_sigmas_over_seven_decades():
-    rng = np.random.default_rng(9)
-    check_alike(*play("vaee", {}, vectors_of("spread", rng), rng, rounds=120, lowest=-7.0))
-
-
 def test_most_rounds_ask_nobody(monkeypatch):
     monkeypatch.setattr(working_set, "FEWEST", 200)
     rng = np.random.default_rng(2)
@@ -167,21 +114,6 @@ def test_most_rounds_ask_nobody(monkeypatch):
     for _ in range(100):
         catalogue.tell(catalogue.ask(), 0.0, 1.0)
     assert catalogue.actions.passes - passes <= 20
-
-
-@pytest.mark.parametrize("rule", ["vaee", "vage"])
-def test_asking_with_pending_measurements_leaves_no_trace(rule):
-    rng = np.random.default_rng(3)
-    vectors = vectors_of("spread", rng)
-    catalogue, listed = play(rule, {}, vectors, rng, rounds=10)
-    many = [(int(row), 0.01) for row in rng.integers(0, N, 30)]
-    for _ in range(3):
-        assert catalogue.ask(pending=many) == listed.ask(pending=many)
-    for _ in range(10):
-        action = catalogue.ask()
-        assert action == listed.ask()
-        catalogue.tell(action, 0.1, 0.1)
-        listed.tell(action, 0.1, 0.1)
 
 
 @pytest.mark.parametrize("rule", ["vaee", "vage"])
@@ -214,66 +146,6 @@ def test_a_saved_policy_goes_on_on_the_same_rows(tmp_path):
         nw.load_policy(tmp_path / "policy.npz")
     with pytest.raises(ValueError, match="must be the set this policy was saved with"):
         nw.load_policy(tmp_path / "policy.npz", nw.Catalogue.from_array(vectors[::-1]))
-
-
-def test_where_measurements_are_taken_back_the_next_question_is_a_pass():
-    rng = np.random.default_rng(6)
-    vectors = vectors_of("spread", rng)
-    catalogue = nw.Catalogue.from_array(vectors)
-    working, fresh = WorkingRows(catalogue, 1.0), WorkingRows(catalogue, 1.0)
-    for _ in range(30):
-        row = working.widest()
-        working.learn(row, vectors[row], 0.5, 0.1)
-    row = fresh.widest()
-    fresh.learn(row, vectors[row], 0.5, 0.1)
-    # V shrinks to what it was after the first measurement; once said, once noticed.
-    for said in (True, False):
-        for name in working_set.SHARED:
-            getattr(working.model, name)[...] = getattr(fresh.model, name)
-        if said:
-            working.begin_again()
-        assert working.widest() == fresh.widest()
-        working.learn(3, vectors[3], 0.5, 1e-3)
-        working.widest()
-
-
-def test_leading_rows_are_asked_for_anew_where_measurements_are_taken_back(monkeypatch):
-    rng = np.random.default_rng(12)
-    catalogue, _ = play("vage", {}, vectors_of("spread", rng), rng, rounds=10)
-    leaders, working = catalogue._player._leaders, catalogue._working
-    board = catalogue._board(working)
-    leaders.first(board, 2.0)
-    asked = []
-    monkeypatch.setattr(leaders, "_renew", lambda *given: asked.append(given) or renew(*given))
-    renew = type(leaders)._renew.__get__(leaders)
-    assert leaders.first(board, 2.0)[0] == catalogue.recommend()
-    assert not asked
-    working.begin_again()
-    assert leaders.first(board, 2.0)[0] == catalogue.recommend()
-    assert asked
-
-
-@pytest.mark.parametrize("kind", ["spread", "unit vectors, which all tie at first", "seven different rows"])
-def test_no_row_elsewhere_exceeds_the_limit_of_a_leading_set_while_the_estimate_moves(kind):
-    rng = np.random.default_rng(13)
-    vectors = vectors_of(kind, rng)
-    working = WorkingRows(nw.Catalogue.from_array(vectors), 1.0)
-    parameter = rng.standard_normal(vectors.shape[1])
-
-    def measure(times):
-        for row in rng.integers(0, N, times):
-            value = float(vectors[row] @ parameter + 0.3 * rng.standard_normal())
-            working.learn(int(row), working.vector(int(row)), value, 0.3)
-
-    measure(5)
-    found = LeadingSet(working, 1.5, 40)
-    others = np.setdiff1d(np.arange(len(vectors)), found.numbers)
-    for _ in range(20):
-        estimate, root = theta(working.model), working.norm().root
-        means, widths = vectors[others] @ estimate, np.linalg.norm(vectors[others] @ root, axis=1)
-        for reach in (0.0, 1.0, 2.5, 9.0):
-            assert (means + reach * widths).max() <= found.limit(estimate, reach)
-        measure(1)
 
 
 def test_what_must_look_at_all_rows_is_refused():

@@ -4,7 +4,6 @@ import io
 import json
 import tracemalloc
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 import noisewise as nw
 
-OLD = Path(__file__).parent / "data"
 FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -67,18 +65,6 @@ def rewritten(whole, path, header=None, **arrays):
     return path
 
 
-@pytest.mark.parametrize("name", ["vage", "robust_vaee", "oful"])
-def test_files_of_the_first_version_still_open(name):
-    policy = nw.load_policy(OLD / f"{name}-0.1.0.npz")
-    assert policy.n_told == 6
-    again = policy.fresh()
-    for k, action in enumerate(policy._told if name != "oful" else ()):
-        again.tell(int(action), 0.1 * k, 0.5)
-    if name != "oful":
-        np.testing.assert_allclose(policy.estimate().means, again.estimate().means, rtol=1e-12)
-    policy.tell(policy.ask(), 0.3, 0.5)
-
-
 @FUZZ
 @given(content=st.binary(max_size=400))
 def test_random_bytes_are_refused(content, tmp_path):
@@ -113,23 +99,23 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(place, bit, whole, tmp_path
 ODD = [None, True, -1, 0, 10**12, 10**400, 1e308, "text", [], {}, [[[1]]], {"a": {"b": 1}}]
 
 
-@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:12])
 @pytest.mark.parametrize("entry", ["rule", "options", "horizon", "actions", "set", "format"])
-def test_a_header_with_odd_entries_is_refused_or_harmless(entry, value, whole, tmp_path):
-    path = rewritten(whole, tmp_path / "odd.npz", {entry: value})
-    if entry == "horizon" and (value is None or isinstance(value, int)) and not isinstance(value, bool):
-        assert nw.load_policy(path).n_told == 6  # vage has no use for it
-    elif entry != "set" or not isinstance(value, dict):
-        refused(path)
+def test_a_header_with_odd_entries_is_refused_or_harmless(entry, whole, tmp_path):
+    for value in ODD:
+        path = rewritten(whole, tmp_path / "odd.npz", {entry: value})
+        if entry == "horizon" and (value is None or isinstance(value, int)) and not isinstance(value, bool):
+            assert nw.load_policy(path).n_told == 6  # vage has no use for it
+        elif entry != "set" or not isinstance(value, dict):
+            refused(path)
 
 
-@pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:12])
 @pytest.mark.parametrize(
     "option", ["radius", "ridge", "norm_bound", "delta", "seed", "share", "recommendation"]
 )
-def test_odd_options_are_refused_in_words(option, value, whole, tmp_path):
+def test_odd_options_are_refused_in_words(option, whole, tmp_path):
     options = json.loads(str(arrays_of(whole)["header"]))["options"]
-    loaded_or_refused(rewritten(whole, tmp_path / "odd.npz", {"options": options | {option: value}}))
+    for value in ODD:
+        loaded_or_refused(rewritten(whole, tmp_path / "odd.npz", {"options": options | {option: value}}))
     options.pop(option)
     loaded_or_refused(rewritten(whole, tmp_path / "odd.npz", {"options": options}))
 

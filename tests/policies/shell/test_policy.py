@@ -136,18 +136,6 @@ def test_a_saved_policy_keeps_its_labels_and_refuses_other_sets(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["p.npz"]
 
 
-def test_files_that_are_no_policies_are_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        nw.load_policy(tmp_path / "nothing.npz")
-    (tmp_path / "text.npz").write_text("hello")
-    np.savez(tmp_path / "other.npz", a=np.ones(2))
-    nw.vaee(np.eye(2)).save(tmp_path / "whole.npz")
-    (tmp_path / "cut.npz").write_bytes((tmp_path / "whole.npz").read_bytes()[:-200])
-    for name in ("text", "other", "cut"):
-        with pytest.raises(ValueError, match=r"written by policy.save"):
-            nw.load_policy(tmp_path / f"{name}.npz")
-
-
 def test_a_policy_of_another_version_is_refused(tmp_path):
     path = tmp_path / "p.npz"
     nw.vaee(np.eye(2)).save(path)
@@ -199,3 +187,11 @@ def test_signatures_show_the_defaults_that_are_used():
         for parameter in inspect.signature(constructor).parameters.values():
             if parameter.name not in ("actions", "design", "horizon", *needed):
                 assert options[parameter.name] == parameter.default, (name, parameter.name)
+
+
+@pytest.mark.parametrize("name", ["vaee", "oful", "vage"])
+def test_a_fresh_policy_takes_an_array_of_actions(name):
+    policy = nw.make_policy(name, np.eye(3))
+    fresh = policy.fresh(np.vstack([np.eye(3), np.ones(3)]))
+    assert fresh.actions.n_actions == 4
+    assert policy.fresh().actions is policy.actions

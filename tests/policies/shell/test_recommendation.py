@@ -89,21 +89,6 @@ INSTANCE = nw.instances.sphere(15, 3)
 ENV = INSTANCE.environment(nw.schedules.log_uniform)
 
 
-@pytest.mark.parametrize("kind", RECOMMENDATIONS)
-@pytest.mark.parametrize("stop", [None, "gap"])
-def test_compiled_and_plain_runs_recommend_the_same(kind, stop):
-    policy = nw.vaee(INSTANCE.actions, explore="candidates", recommendation=kind)
-    eps = {} if stop is None else {"stop": stop, "eps": 0.2}
-    compiled, plain = (
-        nw.simulate(policy, ENV, horizon=60, replications=6, compiled=way, **eps) for way in (True, False)
-    )
-    assert np.array_equal(compiled.advised, plain.advised)
-    assert np.array_equal(compiled.stopped, plain.stopped)
-    np.testing.assert_allclose(compiled.bound, plain.bound, rtol=1e-6, atol=1e-9)
-    if stop:
-        assert (compiled.bound[compiled.fired, -1] <= 0.2).all()
-
-
 @pytest.mark.parametrize("kind", ["last", "most-played", "uniform-played"])
 def test_what_is_simulated_follows_from_what_was_measured(kind):
     """The uniform rule never drops the last or most played action without the certificate doing so."""
@@ -120,15 +105,6 @@ def test_what_is_simulated_follows_from_what_was_measured(kind):
                 assert counts[sim.advised[r, t - 1]] == counts.max()
             else:
                 assert sim.advised[r, t - 1] in measured
-
-
-def test_a_uniformly_drawn_measurement_has_the_mean_regret_of_all():
-    """Its simple regret less the mean regret so far has expectation 0; judged at four standard errors."""
-    policy = nw.uniform(INSTANCE.actions, recommendation="uniform-played")
-    sim = nw.simulate(policy, ENV, horizon=50, replications=3000, checkpoints=[50])
-    difference = sim.simple_regret[:, 0] - sim.cumulative_regret[:, 0] / 50
-    error = difference.std(ddof=1) / math.sqrt(difference.size)
-    assert abs(difference.mean()) < stats.norm.isf(FALSE_ALARM / 2) * error
 
 
 def test_each_measurement_is_drawn_equally_often():

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.effort import effort
 from tests.support.measured import BLOCKS, plain_design, seven_options
 
 from noisewise.core.model.independent import Separate, covariance_with, new_independent
@@ -29,7 +30,7 @@ def posterior(told, ridge, options_as_border, flat=False):
     return model, sums
 
 
-@settings(max_examples=30)
+@settings(max_examples=effort(6, 30))
 @given(seed=st.integers(0, 2**32), blocks=st.booleans(), differences=st.booleans())
 def test_both_borders_are_the_posterior_of_plain_matrices(seed, blocks, differences):
     told = seven_options(np.random.default_rng(seed), blocks=blocks, differences=differences)
@@ -50,7 +51,7 @@ def test_both_borders_are_the_posterior_of_plain_matrices(seed, blocks, differen
     assert len(BLOCKS) > 1
 
 
-@settings(max_examples=30)
+@settings(max_examples=effort(6, 30))
 @given(seed=st.integers(0, 2**32), differences=st.booleans())
 def test_offsets_without_a_prior_leave_contrasts_alone(seed, differences):
     told = seven_options(np.random.default_rng(seed), differences=differences)

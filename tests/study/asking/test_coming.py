@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE, expected_noise
@@ -25,7 +26,7 @@ def harmonic(errors):
     return float(np.mean(np.asarray(errors) ** -2.0) ** -0.5)
 
 
-@settings(max_examples=25)
+@settings(max_examples=effort(5, 25))
 @given(seed=st.integers(0, 2**32))
 def test_expected_noise_does_not_depend_on_the_order_and_lies_within_what_was_seen(seed):
     rng = np.random.default_rng(seed)

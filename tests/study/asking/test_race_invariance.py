@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 from tests.support.racing import DAYS, MODELS, random_row
 
 import noisewise as nw
@@ -70,7 +71,7 @@ def asked_for(jobs):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=7)
+@settings(max_examples=effort(2, 7))
 @given(seed=st.integers(0, 2**32))
 def test_neither_order_nor_level_nor_unit_nor_direction_matters(model, seed):
     case = Case(seed, model)
@@ -94,7 +95,7 @@ def test_neither_order_nor_level_nor_unit_nor_direction_matters(model, seed):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=6)
+@settings(max_examples=effort(2, 6))
 @given(seed=st.integers(0, 2**32))
 def test_looking_first_asking_at_once_and_one_by_one_are_the_same(model, seed):
     case = Case(seed, model)
@@ -117,7 +118,7 @@ def test_looking_first_asking_at_once_and_one_by_one_are_the_same(model, seed):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=6)
+@settings(max_examples=effort(2, 6))
 @given(seed=st.integers(0, 2**32))
 def test_the_order_of_what_is_under_way_does_not_matter(model, seed):
     """The same suggestions, entered in another order, by others, at another time."""

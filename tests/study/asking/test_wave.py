@@ -4,7 +4,7 @@ from collections import Counter, deque
 
 import numpy as np
 import pytest
-from tests.support.effort import effort
+from tests.support.effort import effort, long_beyond
 from tests.support.racing import coming_to, new_study, tell_some
 
 import noisewise as nw
@@ -55,7 +55,7 @@ def expected_variances(reads, with_races, races, chosen):
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(effort(1, 4)))
 def test_every_step_of_a_wave_is_the_best_by_its_textbook_twin(model, seed):
     study, _, _ = world(seed, model)
     for _ in range(3):
@@ -106,18 +106,18 @@ def study_again(seed, model):
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
-@pytest.mark.parametrize("size", [2, 16])
+@pytest.mark.parametrize("size", long_beyond(1, [16, 2], "statistics"))
 def test_waves_come_to_an_end(model, size):
-    for seed in range(effort(2, 6)):
+    for seed in range(effort(1, 6)):
         study, truth, rng = world(seed, model)
         groups = deque(study._ask_at_once(size, by="me") for _ in range(4))
         told = 0
         while study._bound_now() > 0.3:
             results = [
-                (job, {"value": truth[job.option] + 0.4 * rng.normal(), "se": 0.4})
+                {"job": job, "value": truth[job.option] + 0.4 * rng.normal(), "se": 0.4}
                 for job in groups.popleft()
             ]
-            study._tell_together(results)
+            study.tell_all(results)
             groups.append(study._ask_at_once(size, by="me"))
             told += size
             assert told < 1500, (seed, study.certificate())
@@ -145,15 +145,6 @@ def test_options_that_were_never_measured_come_first_and_once():
     assert len(set(first)) == 40
 
 
-def test_where_readings_bound_nothing_yet_those_with_fewest_are_read():
-    study = nw.create_study(options=["a", "b", "c", "d"], eps=0.1)
-    for name, readings in (("a", 3), ("b", 3), ("c", 2), ("d", 3)):
-        study.tell(option=name, values=[1.0 + 0.1 * k for k in range(readings)])
-    assert study._bound_now() == np.inf
-    counted = Counter(job.option for job in study._ask_at_once(8, by="me"))
-    assert set(counted.values()) == {2}
-
-
 def test_costs_and_excluded_options_are_respected():
     table = {"id": ["a", "b", "c"], "price": [1.0, 100.0, 1.0]}
     study = nw.create_study(options=table, id="id", cost="price", model="independent", eps=0.05)
@@ -164,29 +155,23 @@ def test_costs_and_excluded_options_are_respected():
     assert "c" not in {job.option for job in study._ask_at_once(6, by="me")}
 
 
-def test_an_excluded_option_without_results_is_no_reason_to_look_at_the_leader_alone():
-    study = nw.create_study(options=["a", "b", "c"], eps=0.05)
-    study.exclude("c", "broken")
-    for name, value in (("a", 1.0), ("b", 1.1)):
-        study.tell(option=name, value=value, se=0.3)
-    assert {job.option for job in study._ask_at_once(6, by="me")} == {"a", "b"}
-
-
 def test_results_are_told_together_or_not_at_all():
     study = nw.create_study(options=["a", "b"], eps=0.1)
     jobs = study._ask_at_once(2, by="me")
     with pytest.raises(ValueError, match="se"):
-        study._tell_together([(jobs[0], {"value": 1.0, "se": 0.3}), (jobs[1], {"value": 1.0, "se": -0.3})])
+        study.tell_all(
+            [{"job": jobs[0], "value": 1.0, "se": 0.3}, {"job": jobs[1], "value": 1.0, "se": -0.3}]
+        )
     assert study.n_measurements == 0
-    good = [(job, {"value": 1.0, "se": 0.3, "key": job.id}) for job in jobs]
-    study._tell_together([(job, dict(told)) for job, told in good])
-    study._tell_together([(job, dict(told)) for job, told in good])
+    good = [{"job": job, "value": 1.0, "se": 0.3, "key": job.id} for job in jobs]
+    for _ in range(2):
+        study.tell_all(good)
     assert study.n_measurements == 2
-
-
-def test_other_policies_decide_for_each():
-    study = nw.create_study(options=["a", "b", "c"], eps=0.1, policy="vaee", span=2.0)
-    assert len(study._ask_at_once(6, by="me")) == 6
+    assert good[0] == {"job": jobs[0], "value": 1.0, "se": 0.3, "key": "ask-1"}
+    # An answer that was voided is refused, as by tell.
+    study.void("m-2", "wrong sample")
+    with pytest.raises(ValueError, match="m-2 was told with this key and content and voided"):
+        study.tell_all(good)
 
 
 def test_a_wave_in_a_block_goes_on_in_it():
@@ -198,7 +183,8 @@ def test_a_wave_in_a_block_goes_on_in_it():
     assert len({job.block for job in jobs}) == 1
 
 
-@pytest.mark.parametrize("n", [12, 45])  # below and above the number of options where rows are interpolated
+# Below and above the number of options where rows are interpolated.
+@pytest.mark.parametrize("n", long_beyond(1, [12, 45], "statistics"))
 @pytest.mark.parametrize("kind", ["known", "counts", "readings", "single"])
 def test_a_certificate_between_many_looks_is_that_of_a_study_just_opened(kind, n):
     rng = np.random.default_rng(len(kind))
@@ -223,4 +209,4 @@ def test_a_certificate_between_many_looks_is_that_of_a_study_just_opened(kind, n
         assert bound == recommend(study.analysis()).bound
         # The slower search for reaches of readings stops too early where they are nearly 0, never too late.
         assert (0.95 if kind == "readings" else 1.0 - 1e-8) * bound <= quick <= (1.0 + 1e-8) * bound
-        study._tell_together([(job, result(job.option)) for job in study._ask_at_once(4, by="me")])
+        study.tell_all([{"job": job} | result(job.option) for job in study._ask_at_once(4, by="me")])

@@ -69,17 +69,6 @@ def test_features_and_deviations_are_named(model, evidence):
     assert study.certificate().evidence == evidence
 
 
-def test_nothing_is_named_where_no_bound_was_computed():
-    study = nw.create_study(options=["A", "B"], eps=0.1)
-    study.tell(option="A", value=1.0)
-    study.tell(option="B", successes=3, trials=4)
-    certificate = study.certificate()
-    assert certificate.withheld
-    assert certificate.evidence == ()
-    assert "Evidence" not in str(certificate)
-    assert about_trials(certificate) == "trials of an option are independent, with the same chance of success"
-
-
 def test_every_family_of_bounds_names_its_evidence():
     families, found = [], [HalfWidths]
     while found:

@@ -3,10 +3,8 @@
 import json
 
 import numpy as np
-import polars as pl
 import pytest
 from tests.support import one_look
-from tests.support.commands import plain, run
 from tests.support.one_look import NAMES, once
 
 import noisewise as nw
@@ -31,13 +29,6 @@ def test_the_certificate_says_that_it_is_valid_for_one_look_only():
     assert "one look" not in str(usual)
 
 
-def test_charts_and_reports_say_it_too(tmp_path):
-    study = once(ROWS)
-    page = study.report(tmp_path / "page.html").read_text("utf-8")
-    assert "valid for one look only" in page
-    assert "valid for one look only" in repr(study)
-
-
 def test_the_bound_follows_from_the_half_widths():
     study = once(ROWS)
     certificate = study.certificate()
@@ -47,64 +38,6 @@ def test_the_bound_follows_from_the_half_widths():
     assert certificate.bound == pytest.approx(max(0.0, gaps.max()))
     may_be_best = [name for name, gap in zip(NAMES, gaps, strict=True) if gap >= 0.0]
     assert list(certificate.candidates) == may_be_best
-
-
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        (ROWS, "with normal errors"),
-        (one_look.readings(VALUES, np.random.default_rng(2)), "Student's law is used"),
-        (one_look.readings(VALUES, np.random.default_rng(2), (1.0, 2.0)), "an upper limit is used"),
-        (one_look.bare(VALUES, np.random.default_rng(2)), "share one normal scatter; Student's law is used"),
-        (one_look.shares(np.full(5, 0.5), np.random.default_rng(2)), "trials are independent"),
-    ],
-)
-def test_it_says_what_its_errors_are_taken_for_and_approximates_nothing(rows, words):
-    certificate = once(rows).certificate()
-    assert not certificate.withheld
-    assert any(words in said for said in certificate.assumptions)
-    assert certificate.approximate == ()
-
-
-def test_one_degree_of_freedom_will_do():
-    rows = [{"option": "A", "values": [1.0, 1.2]}, {"option": "B", "value": 3.0, "sd": 0.1, "n": 2}]
-    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
-    assert study.tell(**rows[0]) is not None
-    assert not study.certificate().withheld
-    study.tell(**rows[1])
-    assert np.isfinite(study.certificate().bound)
-
-
-def test_estimated_sizes_are_named_as_approximate():
-    rng = np.random.default_rng(3)
-    features = rng.normal(size=(30, 2))
-    table = pl.DataFrame({"id": [f"o{k}" for k in range(30)], "x": features[:, 0], "y": features[:, 1]})
-    study = nw.create_study(options=table, model="linear+deviation", span=8.0, eps=0.5, looks="once")
-    values = features @ [1.0, 0.5] + 0.3 * rng.normal(size=30)
-    for k in range(60):
-        study.tell(option=f"o{k % 30}", value=float(values[k % 30] + 0.1 * rng.normal()), se=0.1)
-    certificate = study.certificate()
-    assert certificate.approximate
-    assert "about 95 %" in certificate.sentence
-
-
-def test_it_comes_through_files_and_logs(tmp_path):
-    study = nw.create_study(tmp_path / "store.db", options=NAMES, eps=0.5, looks="once")
-    study.tell_many(pl.DataFrame(ROWS))
-    certificate = study.certificate()
-    again = nw.load_study(tmp_path / "store.db")
-    assert again.looks == "once"
-    assert again.certificate().to_json() == certificate.to_json()
-    study.export(tmp_path / "log.jsonl")
-    nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "other.db")
-    rebuilt = nw.load_study(tmp_path / "other.db")
-    assert rebuilt.certificate().bound == certificate.bound
-    assert nw.verify_certificate(certificate.to_json(), rebuilt).looks == "once"
-
-
-def test_a_specification_without_it_is_as_it_was():
-    assert "looks" not in once(ROWS, looks="any time").specification.to_plain()
-    assert once(ROWS).specification.to_plain()["looks"] == "once"
 
 
 def test_the_same_measurements_looked_at_otherwise_are_another_certificate():
@@ -132,13 +65,6 @@ def test_switching_to_once_is_an_event_that_says_what_it_costs():
     assert nw.verify_certificate(before, study).looks == "any time"
 
 
-def test_switching_the_model_and_the_looks_at_once():
-    study = once(ROWS, looks="any time", span=8.0)
-    study.switch("linear", looks="once")
-    assert (study.model, study.looks) == ("linear", "once")
-    assert any("the model was chosen" in said for said in study.certificate().assumptions)
-
-
 def test_there_is_no_way_back():
     study = once(ROWS)
     length = len(study.events())
@@ -151,18 +77,85 @@ def test_there_is_no_way_back():
     assert len(study.events()) == length
 
 
-def test_measurements_that_were_chosen_by_looking_cannot_be_looked_at_once():
+def untouched(study, job):
+    """Nothing happens to the answer."""
+
+
+def void_and_tell_again(study, job):
+    study.void(job.id.replace("ask", "m"), "to begin afresh")
+    study.tell(job, 1.0, se=0.5)
+
+
+def void_and_tell_without_the_job(study, job):
+    study.void(job.id.replace("ask", "m"), "to begin afresh")
+    study.tell(option=job.option, value=1.0, se=0.5)
+
+
+def void_and_import(study, job):
+    study.void(job.id.replace("ask", "m"), "to begin afresh")
+    study.tell_many([{"job": job.id, "value": 1.0, "se": 0.5}])
+
+
+def amend(study, job):
+    study.amend(job.id.replace("ask", "m"), "a typo", value=1.1)
+
+
+def void(study, job):
+    study.void(job.id.replace("ask", "m"), "to begin afresh")
+
+
+@pytest.mark.parametrize(
+    "launder",
+    [untouched, void_and_tell_again, void_and_tell_without_the_job, void_and_import, amend, void],
+)
+@pytest.mark.parametrize("blind", [False, True], ids=["", "then blind"])
+def test_a_study_whose_measurements_were_chosen_by_looking_cannot_be_looked_at_once(launder, blind):
     study = nw.create_study(options=NAMES, eps=0.5)
-    for _ in range(6):
-        study.tell(study.ask()[0], 1.0, se=0.5)
-    with pytest.raises(
-        ValueError, match='switched to "once": 6 measurements answered suggestions of a policy'
-    ):
+    jobs = [study.ask()[0]]  # before anything is known
+    for _ in range(5):
+        study.tell(jobs[-1], 1.0, se=0.5)
+        jobs += study.ask()
+    study.tell(jobs[-1], 1.0, se=0.5)
+    for job in jobs:
+        launder(study, job)
+    if blind:
+        study.set_policy("round_robin")
+        study.exclude(NAMES[0], "to try")
+        study.include(NAMES[0])
+        study.add_options(["later"])
+    for opened in (study, nw.load_study(study._storage)):
+        with pytest.raises(ValueError, match="5 suggestions came from a policy that looks"):
+            opened.switch(looks="once")
+
+
+def test_following_suggestions_without_naming_them_is_choosing_by_looking():
+    study = nw.create_study(options=NAMES, eps=0.5)
+    for _ in range(4):
+        job = study.ask()[0]
+        study.release(job)
+        study.tell(option=job.option, value=1.0, se=0.5)
+    with pytest.raises(ValueError, match="3 suggestions came from a policy that looks at values"):
         study.switch(looks="once")
-    for number in range(1, 7):
-        study.void(number, "to begin afresh")
+
+
+@pytest.mark.parametrize("question", [{}, {"model": "linear", "span": 8.0}])
+def test_a_study_can_be_switched_while_all_options_are_excluded(question):
+    study = once(ROWS, looks="any time", **question)
+    for name in NAMES:
+        study.exclude(name, "broken")
     study.switch(looks="once")
-    assert study.looks == "once"
+    study.set_policy("uniform")
+    assert study.certificate().sentence.startswith("Every option of this study is excluded")
+    study.include(NAMES[0])
+    assert study.ask()[0].option == NAMES[0]
+
+
+def test_suggestions_made_before_anything_was_known_were_not_chosen_by_looking():
+    study = nw.create_study(options=NAMES, eps=0.5)
+    for job in study.ask(len(NAMES)):
+        study.tell(job, 1.0, se=0.5)
+    study.switch(looks="once")
+    assert nw.load_study(study._storage).looks == "once"
 
 
 def test_a_log_in_which_they_were_withholds_the_certificate():
@@ -178,16 +171,6 @@ def test_a_log_in_which_they_were_withholds_the_certificate():
     certificate = nw.load_study(storage).certificate()
     assert "does not hold for what was chosen by looking" in certificate.withheld[0]
     assert certificate.bound == float("inf")
-
-
-def test_an_event_that_switches_back_is_ignored_and_named():
-    storage = nw.MemoryStorage()
-    study = nw.create_study(storage, options=NAMES, eps=0.5, looks="once")
-    body = {"model": {"model": "independent", "span": None, "deviation": None, "extra_scatter": None}}
-    storage.append(study.name, 0, [Event(1, 0.0, "switch", body | {"looks": "any time"})])
-    study = nw.load_study(storage)
-    assert study.looks == "once"
-    assert "looks='any time' cannot be switched to" in study.notes[0]
 
 
 def test_policies_that_look_at_values_are_refused():
@@ -244,28 +227,6 @@ def test_a_plan_reckons_with_blocks_menus_and_costs(question):
     assert json.loads(json.dumps(plan.to_plain()))["looks"] == "once"
 
 
-def test_a_plan_before_anything_is_measured():
-    study = once([])
-    assert study.plan(0.5).median > study.plan(0.25).median > 0
-
-
-def test_slots_are_refused_with_the_reason():
-    with pytest.raises(ValueError, match="has no slots: which option is worth one is found by looking"):
-        once(ROWS).slot(0.1)
-
-
-def test_items_that_options_share_are_refused():
-    with pytest.raises(ValueError, match='`items` go with looks="any time"'):
-        nw.create_study(options=NAMES, eps=0.5, looks="once", items=10)
-    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
-    with pytest.raises(ValueError, match='items go with looks="any time"'):
-        study.tell(option="A", items={"q1": 1, "q2": 0})
-    usual = nw.create_study(options=["A", "B"], eps=0.5)
-    usual.tell(option="A", items={"q1": 1})
-    with pytest.raises(ValueError, match='cannot be switched to "once": items were told'):
-        usual.switch(looks="once")
-
-
 @pytest.mark.parametrize("question", [{"bounds": (0.0, 1.0)}, {"scatter": "own"}])
 def test_bounded_readings_and_scatter_of_ones_own_are_refused(question):
     with pytest.raises(ValueError, match='looks="any time"'):
@@ -273,21 +234,3 @@ def test_bounded_readings_and_scatter_of_ones_own_are_refused(question):
     usual = nw.create_study(options=NAMES, eps=0.5, **question)
     with pytest.raises(ValueError, match="neither for bounded readings"):
         usual.switch(looks="once")
-
-
-def test_the_command_line(tmp_path):
-    store = tmp_path / "store.db"
-    made = plain("init", store, *NAMES, "--eps", "0.5", "--looks", "once")
-    assert made["looks"] == "once"
-    assert made["policy"] == "round_robin"
-    pl.DataFrame(ROWS).write_csv(tmp_path / "rows.csv")
-    plain("import", store, tmp_path / "rows.csv")
-    done = run("certify", store)
-    assert done.exit_code == 3  # there is a bound, and it is not small enough
-    assert "valid for one look only" in done.output.replace("\n", " ")
-    assert run("switch", store, "--looks", "any time").exit_code != 0
-    other = tmp_path / "other.db"
-    plain("init", other, *NAMES, "--eps", "0.5")
-    done = run("switch", other, "--looks", "once")
-    assert done.exit_code == 0
-    assert "hold for one look only" in done.output.replace("\n", " ")

@@ -24,6 +24,18 @@ COMMANDS = ("best", "status", "certify", "check", "worth")
 runner = CliRunner()
 
 
+#: What the short suite looks at: with a bound, ready, withheld, in blocks, with one option, on a log scale.
+SHORT = ("bounded", "ready", "withheld_for_misfit", "days", "alone", "log_bounded")
+
+
+def some(states):
+    """All states; those that are not in `SHORT` in the long suite."""
+    return [
+        state if state.__name__ in SHORT else pytest.param(state, marks=pytest.mark.long("pages"))
+        for state in states
+    ]
+
+
 def texts_of(study, folder):
     """Everything that people read, by its name."""
     log, store = folder / "log.jsonl", folder / "study.db"
@@ -60,7 +72,7 @@ def bound_shown(certificate):
     return 100.0 * abs(certificate["bound_ratio"] - 1.0)
 
 
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+@pytest.mark.parametrize("state", some(STATES), ids=lambda state: state.__name__)
 def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
     study = state()
     certificate = json.loads(study.certificate().to_json())
@@ -94,7 +106,7 @@ def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
         assert answer == expected, option
 
 
-@pytest.mark.parametrize("state", LOGS, ids=lambda state: state.__name__)
+@pytest.mark.parametrize("state", some(LOGS), ids=lambda state: state.__name__)
 def test_no_surface_of_a_log_study_shows_a_logarithm(state, tmp_path):
     study = state()
     certificate = study.certificate()

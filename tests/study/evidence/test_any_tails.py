@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.stats import binom
+from tests.support.effort import effort, long_beyond
 
 import noisewise as nw
 from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.evidence.any_tails import STAKES, AnyTails, PerOption, centres, grid_weights, rows_of
 from noisewise.study.evidence.kind import DOWN, UP
-from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.reach import reaches
 
 RESOLUTION = 0.5
@@ -57,12 +57,6 @@ def test_it_is_the_textbook_mixture(side):
     np.testing.assert_allclose((ahead - found.value) / step, found.slope, rtol=1e-3, atol=1e-6)
 
 
-def test_weights_are_shares():
-    weights = grid_weights()
-    assert weights.min() > 0.0
-    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
-
-
 @pytest.mark.parametrize("side", [UP, DOWN])
 def test_a_reach_ends_where_the_evidence_reaches_the_level(side):
     rng = np.random.default_rng(1)
@@ -82,7 +76,7 @@ def test_a_reach_ends_where_the_evidence_reaches_the_level(side):
     assert np.all(inside < levels + 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(12, 60), deadline=None)
 @given(
     value=arrays.arrays(float, st.integers(1, 12), elements=st.floats(-1e6, 1e6)),
     sigma=st.floats(1e-3, 1e3),
@@ -111,7 +105,7 @@ def laws(rng, shape):
     yield "rare", (rare - 1e-3) / math.sqrt(1e-3 * (1.0 - 1e-3))
 
 
-@pytest.mark.parametrize("law", range(4))
+@pytest.mark.parametrize("law", long_beyond(2, range(4), "statistics"))
 def test_it_seldom_speaks_against_the_truth(law):
     """At any of 40 moments, on either side, in 500 sequences; 8 tests in all."""
     rng = np.random.default_rng(100 + law)
@@ -130,17 +124,6 @@ def test_it_seldom_speaks_against_the_truth(law):
         ever = found.reshape(sequences, length).max(axis=1)
         for alpha in (0.5, 0.05):
             assert (ever >= math.log(1.0 / alpha)).sum() <= binom.isf(FALSE_ALARM / 16.0, sequences, alpha)
-
-
-def test_normal_errors_cost_little():
-    rng = np.random.default_rng(2)
-    for size, most in ((10, 1.25), (40, 1.05), (200, 1.02)):
-        option = np.repeat(np.arange(20), size)
-        rows = rows_of(option, rng.standard_normal(option.size), np.ones(option.size), 20)
-        rows = rows._replace(value=rows.value - centres(rows, RESOLUTION)[option])
-        here = reaches([AnyTails(rows, RESOLUTION)], np.arange(20), np.array([6.0]), UP)
-        normal = KnownErrorBars(np.full(20, float(size)), np.zeros(20), RESOLUTION)
-        assert np.exp(np.log(here / reaches([normal], np.arange(20), np.array([6.0]), UP)).mean()) < most
 
 
 def test_one_error_moves_an_estimate_by_about_a_standard_error():
@@ -174,15 +157,6 @@ def test_a_study_of_any_tails_is_not_carried_away():
     assert off.bound == pytest.approx(plain.bound, abs=0.1)
     assert off.evidence == ("error bars, any tails",)
     assert any("whatever the tails" in said for said in off.assumptions)
-
-
-def test_an_exported_study_keeps_its_tails(tmp_path):
-    study = told("heavy", [("A", 1e5)])
-    study.export(tmp_path / "log.jsonl")
-    nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "again.db")
-    again = nw.load_study(tmp_path / "again.db")
-    assert again.specification.noise == "heavy"
-    assert again.certificate().bound == study.certificate().bound
 
 
 def test_estimates_do_not_depend_on_the_order_of_telling():
@@ -248,14 +222,6 @@ def test_questions_that_do_not_go_together_are_refused(question, said):
         nw.create_study(options=["A", "B"], eps=0.5, **question)
 
 
-def test_a_study_of_any_tails_stays_one():
-    study = told("heavy")
-    with pytest.raises(ValueError, match="extra_scatter"):
-        study.switch(extra_scatter="estimate")
-    with pytest.raises(ValueError, match="one look"):
-        study.switch(looks="once")
-
-
 def test_too_many_far_off_withhold_the_certificate():
     study = nw.create_study(options=["A", "B"], eps=0.5, noise="heavy")
     rng = np.random.default_rng(6)
@@ -274,7 +240,7 @@ def test_the_chance_of_far_off_is_the_binomial_tail():
     assert far_off(np.array([0, 0, 1]), np.array([5.0, 0.0, 9.0])) == FarOff(1, 2)
 
 
-@pytest.mark.parametrize("se", [0.1, 0.01, 1e-4, 1e-9])
+@pytest.mark.parametrize("se", [0.01, 1e-9])
 def test_precise_measurements_bound_something_too(se):
     # Far below eps, every factor once cost more than a measurement could bring: there never was a bound.
     rng = np.random.default_rng(5)
@@ -306,9 +272,3 @@ def test_an_estimate_is_found_however_far_off_one_measurement_is(far):
         centres(rows_of(np.zeros(20, int), v, np.ones(20), 1), RESOLUTION)[0] for v in (value, near)
     )
     assert found == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_certificate_says_how_many_measurements_are_missing():
-    told = {"option": ["a", "b"] * 3, "value": [1.0, 2.0] * 3, "se": [1.0] * 6}
-    sentence = nw.create_study(results=told, eps=0.5, noise="heavy").certificate().sentence
-    assert "each option needs about 8, or more: measure a, b again" in sentence

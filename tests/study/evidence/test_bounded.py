@@ -17,7 +17,6 @@ from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import levels_for
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
-from noisewise.study.evidence.tables import tabulate
 
 BOUNDS = (1.0, 5.0)
 READINGS = st.lists(st.floats(*BOUNDS), min_size=1, max_size=30)
@@ -70,7 +69,7 @@ def test_bets_are_fair_whatever_the_law(side):
     assert total <= 1.0
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=effort(10, 50), deadline=None)
 @given(READINGS, st.sampled_from([UP, DOWN]), st.sampled_from([1.0, -1.0]))
 def test_evidence_never_falls_and_is_convex(readings, side, sign):
     kind = bounded([readings], sign=sign)
@@ -83,7 +82,7 @@ def test_evidence_never_falls_and_is_convex(readings, side, sign):
     assert (found.slope >= -1e-9).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=effort(6, 30), deadline=None)
 @given(READINGS, st.sampled_from([UP, DOWN]))
 def test_a_reach_is_where_the_product_of_bets_reaches_the_level(readings, side):
     levels = np.array([-0.5, 0.5, 3.0, 8.0])
@@ -126,21 +125,6 @@ def test_how_many_cells_are_made_together_changes_no_bit(monkeypatch):
     assert (np.array(found) == np.array(again)).all()
 
 
-def test_facts_differ_where_any_reading_does():
-    rng = np.random.default_rng(6)
-    readings = 1.0 + 4.0 * rng.random(10)
-    facts = {bounded([readings]).facts.tobytes()}
-    for place in range(10):
-        changed = readings.copy()
-        changed[place] = np.nextafter(changed[place], 0.0)
-        facts.add(
-            BoundedReadings(
-                np.zeros(10, int), changed, BOUNDS, np.array([readings.mean()]), 1.0
-            ).facts.tobytes()
-        )
-    assert len(facts) == 11
-
-
 def test_goal_units_and_mirror_images_change_nothing():
     rng = np.random.default_rng(7)
     lists = [1.0 + 4.0 * rng.beta(2.0, 5.0, size) for size in (5, 30, 12)]
@@ -152,24 +136,6 @@ def test_goal_units_and_mirror_images_change_nothing():
     scaled = [-7.0 + 100.0 * values for values in lists]
     large = SeparateOptions([bounded(scaled, (93.0, 493.0))], levels)
     assert_allclose(half, [large.half_widths(k) / 100.0 for k in range(3)], rtol=1e-7)
-
-
-def test_only_options_that_changed_are_looked_at_again(monkeypatch):
-    rng = np.random.default_rng(8)
-    lists = [1.0 + 4.0 * rng.random(6) for _ in range(5)]
-    levels = levels_for(5, 0.04, 12.0)
-    before = tabulate([bounded(lists)], levels, None)
-    lists[3] = np.append(lists[3], 4.5)
-    looked = []
-    plain = BoundedReadings.log_e
-    monkeypatch.setattr(
-        BoundedReadings,
-        "log_e",
-        lambda self, options, z, side: looked.append(options) or plain(self, options, z, side),
-    )
-    after = tabulate([bounded(lists)], levels, before)
-    assert {int(k) for options in looked for k in options} == {3}
-    assert_allclose(after.up, tabulate([bounded(lists)], levels, None).up, rtol=1e-9)
 
 
 def test_readings_at_a_bound_and_all_equal_ones_are_taken():
@@ -203,9 +169,9 @@ def test_bets_adapt_to_how_readings_scatter(a, b, most):
 def test_an_adversary_who_sees_every_reading_does_not_break_the_bound():
     """δ = 0.5: half of all studies may be wrong.
 
-    36 of 40 or more would be chance in 1e-7 of cases, 23 of 24 or more in 1.5e-6.
+    36 of 40 or more would be chance in 1e-7 of cases, 12 of 12 in 2.5e-4.
     """
-    studies, too_many = effort((24, 23), (40, 36))
+    studies, too_many = effort((12, 12), (40, 36))
     means, wrong = np.array([0.3, 0.25, 0.22]), 0
     levels = levels_for(3, 0.5, 12.0)
     for seed in range(studies):

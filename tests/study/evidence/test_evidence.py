@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, special
+from tests.support.effort import effort
 
 from noisewise.study.evidence.counts import Counts, log_weights, tilts
 from noisewise.study.evidence.kind import DOWN, UP
@@ -104,7 +105,7 @@ def some_evidence(seed, which, n=4):
     return {"known": [bars], "counts": [tried], "both": [bars, tried]}[which]
 
 
-@settings(max_examples=40)
+@settings(max_examples=effort(8, 40))
 @given(seed=st.integers(0, 2**32), which=KINDS, side=st.sampled_from([UP, DOWN]))
 def test_evidence_is_convex_and_never_falls_and_slopes_are_its_own(seed, which, side):
     for kind in some_evidence(seed, which):
@@ -120,7 +121,7 @@ def test_evidence_is_convex_and_never_falls_and_slopes_are_its_own(seed, which, 
         assert (found.slope[0, 1:] >= middle - room / np.diff(z[0])).all()
 
 
-@settings(max_examples=40)
+@settings(max_examples=effort(8, 40))
 @given(seed=st.integers(0, 2**32), which=KINDS, side=st.sampled_from([UP, DOWN]))
 def test_a_reach_is_where_evidence_reaches_the_level(seed, which, side):
     kinds = some_evidence(seed, which)
@@ -158,7 +159,7 @@ def many_levels(n):
 
 
 @pytest.mark.parametrize("which", ["known", "counts", "both"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(effort(1, 2)))
 def test_half_widths_are_never_below_a_brute_search_and_hardly_above(seed, which):
     kinds = some_evidence(100 + seed, which)
     found = SeparateOptions(kinds, levels_for(4, ALPHA, 12.0))
@@ -173,7 +174,7 @@ def test_half_widths_are_never_below_a_brute_search_and_hardly_above(seed, which
 
 
 @given(seed=st.integers(0, 2**32), which=KINDS)
-@settings(max_examples=20)
+@settings(max_examples=effort(4, 20))
 def test_what_a_half_width_excludes_the_evidence_excludes(seed, which):
     """Pairs of means beyond the half-width have evidence against them, wherever they lie."""
     kinds = some_evidence(seed, which)
@@ -263,21 +264,6 @@ def test_rows_that_did_not_change_are_kept_and_the_others_are_as_if_from_the_sta
     assert_allclose(after.up, whole.up, rtol=1e-12)
     assert_allclose(after.down, whole.down, rtol=1e-12)
     assert tabulate(kinds, levels, after) is after
-
-
-def test_options_with_equal_facts_are_looked_up_once_and_have_equal_rows(monkeypatch):
-    from noisewise.study.evidence import tables
-
-    rng = np.random.default_rng(2)
-    tried = counts(rng.integers(0, 21, 700), np.full(700, 20))
-    levels, looked, rows = levels_for(700, ALPHA, 12.0), [], tables._rows
-    monkeypatch.setattr(tables, "_rows", lambda k, some, **more: looked.append(some) or rows(k, some, **more))
-    found = tabulate([tried], levels)
-    assert sum(some.size for some in looked) == 21
-    for option in (0, 350, 699):
-        alone = tabulate([counts(tried._successes[[option]], [20])], levels)
-        assert_allclose(found.up[option], alone.up[0], rtol=1e-12)
-        assert_allclose(found.down[option], alone.down[0], rtol=1e-12)
 
 
 def test_pairs_with_thresholds_of_their_own_are_never_below_a_brute_search():

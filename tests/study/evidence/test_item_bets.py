@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 from tests.support.plain_bets import BETS, plain_limit
 
 from noisewise.study.evidence.item_bets import (
     PLAIN_EDGES,
     SCORE_EDGES,
     Tally,
+    add_soft_counts,
     cuts,
     log_evidence,
     lower_limits,
-    soft_counts,
     stakes,
 )
 from noisewise.study.evidence.pair_sums import complete, cut_of_places
@@ -26,7 +27,8 @@ def tally_of(values, pool, edges=PLAIN_EDGES):
     values = np.asarray(values, dtype=float)
     end = complete(pool, values.size)
     n_cuts = max(1, cuts(pool).size - 1)
-    weights = soft_counts(values[:end], cut_of_places(pool, end)[:end], n_cuts, edges)
+    weights = np.zeros((n_cuts, edges.size))
+    add_soft_counts(weights, values[:end], cut_of_places(pool, end)[:end])
     return Tally(weights[None], np.array([values.sum()]), np.array([float(values.size)]), edges, pool)
 
 
@@ -34,7 +36,7 @@ def limit_of(values, pool, level, edges=PLAIN_EDGES):
     return float(lower_limits(tally_of(values, pool, edges), np.array([level]), BETS)[0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(12, 60), deadline=None)
 @given(
     st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=90),
     st.sampled_from([None, 90, 400]),
@@ -46,7 +48,7 @@ def test_limits_are_those_of_a_plain_reading_of_the_formula(values, pool, level)
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(12, 60), deadline=None)
 @given(
     st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60), st.sampled_from([None, 60]), st.floats(0.5, 6.0)
 )
@@ -56,7 +58,7 @@ def test_limits_of_scores_are_never_above_the_exact_ones_and_hardly_below(values
     assert found >= exact - 0.02
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(12, 60), deadline=None)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=80), st.sampled_from([None, 80, 1000]))
 def test_every_step_stays_on_the_side_where_the_limit_holds(values, pool):
     level = 3.0
@@ -129,7 +131,8 @@ def test_cuts_are_fine_at_both_ends_and_reach_the_end():
 
 def test_soft_counts_keep_the_sum_and_the_number():
     values = np.random.default_rng(0).random(500)
-    counts = soft_counts(values, np.arange(500) // 100, 5, SCORE_EDGES)
+    counts = np.zeros((5, SCORE_EDGES.size))
+    add_soft_counts(counts, values, np.arange(500) // 100)
     assert counts.sum() == pytest.approx(500)
     assert (counts @ SCORE_EDGES).sum() == pytest.approx(values.sum())
     assert counts.sum(axis=1) == pytest.approx([100] * 5)

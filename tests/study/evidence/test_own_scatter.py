@@ -12,11 +12,10 @@ from scipy import integrate, special
 from tests.support.effort import effort
 from tests.support.sampling_adversary import ever_wrong
 
-from noisewise.study.evidence import own_scatter
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import CHOSEN, IDLE, Stacks, levels_for, of_suprema
-from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter
+from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter, _of_unit, _of_units
 from noisewise.study.evidence.reach import reaches
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS, tabulate
@@ -70,6 +69,7 @@ def test_students_law_lies_above_its_normal_bounds():
         assert (special.stdtr(n, -t) >= special.ndtr(-w) * (1.0 - 1e-9)).all()
 
 
+@pytest.mark.long("statistics")
 def test_the_mixture_is_an_average_of_likelihood_ratios():
     """Of the ratios of readings to each other: by integration over scatter and distance of the mean."""
     readings = np.array([0.4, 1.9, -0.2])
@@ -90,7 +90,7 @@ def test_the_mixture_is_an_average_of_likelihood_ratios():
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(8, 40), deadline=None)
 @given(st.integers(2, 400), st.floats(-6.0, 25.0))
 def test_a_reach_is_where_the_evidence_reaches_the_level(count, level):
     kind = of_sums(count, 3.0)
@@ -192,12 +192,12 @@ def test_half_widths_are_never_below_a_brute_search(quickly):
 
 
 def test_an_adversary_who_sees_every_reading_does_not_break_the_bound():
-    """δ = 0.5, eight options, scatters from 1 to 40 that nobody knows; 24 or 40 studies.
+    """δ = 0.5, eight options, scatters from 1 to 40 that nobody knows; 12 or 40 studies.
 
     Products of t-mixtures at the ordinary level are what such sampling breaks. Half of all studies may be
-    wrong; 36 of 40 or more would be chance in 1e-7 of cases, 23 of 24 or more in 1.5e-6.
+    wrong; 36 of 40 or more would be chance in 1e-7 of cases, 12 of 12 in 2.5e-4.
     """
-    studies, too_many = effort((24, 23), (40, 36))
+    studies, too_many = effort((12, 12), (40, 36))
     means, sds, wrong = -0.3 * np.arange(8.0), np.geomspace(1.0, 40.0, 8), 0
     levels = levels_for(8, 0.5, 12.0, STACKS)
     for seed in range(studies):
@@ -256,9 +256,9 @@ def test_tables_for_many_looks_are_those_of_certificates(n):
 
 
 def test_what_is_found_for_many_looks_does_not_depend_on_what_was_found_before():
-    own_scatter._kept.clear()
+    _of_unit.cache_clear()
     levels, counts = np.linspace(-6.0, 30.0, 50), np.array([5.0, 9.0, 200.0])
-    together = own_scatter._of_units(counts, levels, True)
-    own_scatter._kept.clear()
-    alone = np.concatenate([own_scatter._of_units(counts[[at]], levels, True) for at in (2, 0, 1)])
+    together = _of_units(counts, levels, True)
+    _of_unit.cache_clear()
+    alone = np.concatenate([_of_units(counts[[at]], levels, True) for at in (2, 0, 1)])
     assert together[[2, 0, 1]].tobytes() == alone.tobytes()

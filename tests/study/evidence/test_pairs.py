@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 from tests.support.plain_bets import plain_limit
 
 import noisewise as nw
@@ -48,7 +49,7 @@ def plain_upper(one, other, pool=None):
 answers = st.lists(st.sampled_from([0, 1]), min_size=1, max_size=40)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=effort(5, 25), deadline=None)
 @given(answers, answers, answers, st.sampled_from(["max", "min"]), st.sampled_from([None, 40]))
 def test_half_widths_are_those_of_a_plain_twin(a, b, c, goal, pool):
     study = study_of([a, b, c], goal, pool)

@@ -9,7 +9,6 @@ import pytest
 import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_noise
 from noisewise.study.inputs.networks.study_arms import Contrast, Rounding, arms_of
-from noisewise.study.log.flaws import flawed
 
 COLUMNS = ("studlab", "treat1", "treat2", "TE", "seTE")
 ONE = ("one", "A", "P", 1.0, 0.5), ("one", "B", "P", 1.5, 0.6), ("one", "B", "A", 0.5, 0.5)
@@ -57,18 +56,6 @@ def test_a_comparison_may_stand_in_one_column(between):
     rows = [(study, f"{one}{between}{other}", te, se) for study, one, other, te, se in ONE]
     names = ("study", "comparison", "effect", "se")
     assert differences(told(table(*rows, names=names))) == differences(told(table(*ONE)))
-
-
-def test_variances_and_intervals_are_errors_as_well():
-    plain = differences(told(table(*ONE)))
-    by_variance = table(*ONE)
-    by_variance["var"] = [se**2 for se in by_variance.pop("seTE")]
-    by_interval = table(*ONE)
-    se = by_interval.pop("seTE")
-    by_interval["lower"] = [te - 1.959963984540054 * s for te, s in zip(by_interval["TE"], se, strict=True)]
-    by_interval["upper"] = [te + 1.959963984540054 * s for te, s in zip(by_interval["TE"], se, strict=True)]
-    for other in (by_variance, by_interval):
-        assert differences(told(other)) == pytest.approx(plain, rel=1e-9)
 
 
 def test_a_map_names_what_the_names_do_not_say():
@@ -127,18 +114,6 @@ def test_what_cannot_be_a_study_is_refused_with_its_rows(rows, sentence):
     assert study.n_measurements == 0
 
 
-def test_four_arms_whose_errors_do_not_belong_together_are_refused():
-    arms = {"P": 0.1, "A": 0.2, "B": 0.3, "C": 0.4}
-    rows = [
-        ("s", one, other, 0.0, math.sqrt(arms[one] + arms[other]))
-        for one, other in itertools.combinations(arms, 2)
-    ]
-    assert len(told(table(*rows)).frame("measurements")) == 4
-    rows[-1] = (*rows[-1][:-1], 1.1)
-    with pytest.raises(ValueError, match=r"one set of arms: .* 1.1 in row 6 be 0.83666\."):
-        told(table(*rows))
-
-
 def test_rounded_numbers_are_taken_and_averaged():
     rows = [("s", "A", "P", 1.23, 0.51), ("s", "B", "P", 1.57, 0.62), ("s", "B", "A", 0.35, 0.53)]
     found = differences(told(table(*rows)))
@@ -153,13 +128,6 @@ def test_the_same_row_again_counts_once_and_is_told():
     assert len(taken) == 3
     assert "counted once: row 4" in taken.understood.sentence
     assert "No result, left out: row 5" in taken.understood.sentence
-
-
-def test_options_that_hang_together_in_no_row_are_studies_of_their_own():
-    rows = [("s", "A", "P", 1.0, 0.5), ("s", "C", "B", 0.5, 0.6)]
-    frame = told(table(*rows)).frame("measurements")
-    assert frame["minus"].to_list() == ["P", "B"]
-    assert frame["key"].to_list() == ["s: A - P", "s: C - B"]
 
 
 def test_ratios_are_not_taken_for_differences():
@@ -290,37 +258,6 @@ def test_an_arm_needs_a_block_and_is_no_difference():
     assert study.events()[-1].body["content"]["arm"] is True
 
 
-def test_differences_of_one_block_that_share_an_option_are_named():
-    study = begun()
-    study.tell(plus="A", minus="P", value=1.0, se=0.5, block="trial 7")
-    study.tell(plus="A", minus="P", value=1.1, se=0.5, block="trial 7")
-    assert not study.check().notes
-    study.tell(plus="P", minus="B", value=-1.5, se=0.6, block="trial 7")
-    (note,) = study.check().notes
-    assert "m-1, m-2, m-3 of block trial 7 share P and count as independent" in note
-    assert any("have no error in common" in said for said in study.certificate().assumptions)
-    assert not told(table(*ONE)).check().notes
-
-
-def test_levels_of_studies_raise_no_doubt_about_how_blocks_were_filled():
-    rng = np.random.default_rng(5)
-    truth = {"P": 0.0, "A": 3.0, "B": -3.0, "C": 1.0}
-    rows = []
-    for at in range(40):
-        second, third = ("A", "B") if at % 2 else ("B", "C")
-        arms = {name: truth[name] + 0.1 * rng.standard_normal() for name in ("P", second, third)}
-        rows += [
-            (f"s{at}", one, two, arms[one] - arms[two], 0.02**0.5)
-            for one, two in itertools.combinations(arms, 2)
-        ]
-    study = told(table(*rows))
-    assert study._now().block_doubt is None
-    assert (
-        "which options a study tried was not decided by how its arms came out"
-        in study.certificate().assumptions
-    )
-
-
 def test_a_study_that_got_another_arm_does_not_count_twice():
     study = begun()
     study.tell_many(table(("one", "A", "P", 1.0, 0.5), ("two", "A", "P", 1.2, 0.5)), layout="network")
@@ -348,37 +285,6 @@ def test_a_corrected_number_of_a_network_is_refused_until_a_reason_is_given():
     assert differences(study) == differences(fresh)
 
 
-def test_a_study_is_made_from_a_network_with_the_options_of_both_sides():
-    study = nw.create_study(results=table(*ONE, ("two", "C", "P", 1.0, 0.5)), layout="network", eps=0.1)
-    assert set(study.options) == {"P", "A", "B", "C"}
-    assert study.n_measurements == 4
-
-
-def test_rows_of_one_block_that_share_an_option_are_named_when_they_are_told():
-    rows = {
-        "plus": ["A", "B", "A"], "minus": ["P", "P", "P"], "value": [1.0, 2.0, 1.1], "se": [0.1, 0.1, 0.1],
-        "block": ["7", "7", "8"],
-    }  # fmt: skip
-    study = begun()
-    (said,) = study.tell_many(rows).understood.remarks
-    assert said.startswith("In block 7, rows 1, 2 share P and count as independent")
-    assert begun().tell_many({**rows, "block": ["7", "8", "9"]}).understood.remarks == ()
-    said_of = {"plus": "treat1", "minus": "treat2", "value": "TE", "se": "seTE"}
-    (said,) = begun().tell_many(table(*ONE), map=said_of).understood.remarks
-    assert said.startswith("In study one, rows 1, 3 share A and count as independent")
-
-
-@pytest.mark.parametrize(
-    "change", [{"arm": "yes"}, {"arm": True, "block": None}, {"arm": True, "minus": "B"}]
-)
-def test_an_edited_log_cannot_make_an_arm_of_anything(change):
-    study = begun()
-    body = {"option": "A", "value": 1.0, "kind": "known", "sigma": 0.1, "block": "s", "arm": True}
-    assert not flawed(study._state, [body])
-    edited = {name: part for name, part in (body | change).items() if part is not None}
-    assert "an arm belongs to the study that its block names" in flawed(study._state, [edited])[0]
-
-
 @pytest.mark.parametrize("layout", ["network", "arms"])
 def test_a_network_goes_on_with_differences_outside_of_its_studies(layout):
     arms = {
@@ -394,35 +300,6 @@ def test_a_network_goes_on_with_differences_outside_of_its_studies(layout):
         analysis = study._now()
         assert expected_noise(analysis, None, DIFFERENCE) == pytest.approx(np.full(analysis.n, 0.3 * 2**0.5))
         assert expected_noise(analysis, None, OPTION) == pytest.approx(np.full(analysis.n, 0.3))
-
-
-def test_an_interval_that_is_asymmetric_is_said():
-    rows = table(("s", "A", "P", 1.0, 0.5)) | {"lower": [0.0], "upper": [3.0]}
-    del rows["seTE"]
-    assert (
-        "row 1 (s: A - P): asymmetric interval"
-        in begun().tell_many(rows, layout="network").understood.sentence
-    )
-
-
-def test_rows_that_are_nearly_those_of_arms_are_taken_with_a_word():
-    arms = {"P": 0.1, "A": 0.2, "B": 0.3, "C": 0.4}
-    rows = [
-        ("s", one, other, 0.0, math.sqrt((arms[one] + arms[other]) * (1.05 if other == "A" else 1.0)))
-        for one, other in itertools.combinations(arms, 2)
-    ]
-    said = begun().tell_many(table(*rows), layout="network").understood.sentence
-    assert "se² of its rows 1, 2, 3, 4, 5 and 6 are sums of the variances of two arms up to" in said
-    rows = [("s", "A", "P", 1.0, 0.5123), ("s", "B", "P", 1.5, 0.6), ("s", "B", "A", 0.5471, 0.5)]
-    said = begun().tell_many(table(*rows), layout="network").understood.sentence
-    assert "add up only to within" in said
-    assert "of a standard error; they are averaged" in said
-
-
-def test_differences_that_were_rounded_coarsely_are_averaged_with_a_word():
-    rows = [("s", "A", "P", 3.0, 1.5), ("s", "B", "A", 4.0, 1.5), ("s", "B", "P", 8.0, 1.5)]
-    said = begun().tell_many(table(*rows), layout="network").understood.sentence
-    assert "add up only to within" in said
 
 
 def test_an_id_names_studies_unless_it_numbers_rows():

@@ -9,10 +9,12 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 
 from noisewise.study.inputs.delimited import read_delimited
 from noisewise.study.intake.columns.understanding import understand
 
+ONE_FOLDER = [HealthCheck.function_scoped_fixture]
 LETTERS = "abcXYZ 0123456789.,;'\"#%()=-é üñßØ"
 WIDE = LETTERS + "日本語Ωж𝛼€±"
 
@@ -114,7 +116,7 @@ def rows_of(understood):
     return frame.select("option", "value", "se").rows()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=effort(30, 150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(dialect=dialects(), data=st.data())
 def test_any_frame_in_any_dialect_reads_back_the_same(dialect, data):
     rows = data.draw(tables(LETTERS if dialect.encoding == "cp1252" else WIDE))
@@ -128,7 +130,7 @@ def test_any_frame_in_any_dialect_reads_back_the_same(dialect, data):
         assert understood.units == {"value": "ms", "se": "ms"}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=effort(5, 25), deadline=None, suppress_health_check=ONE_FOLDER)
 @given(rows=tables(WIDE), ending=st.sampled_from([".parquet", ".arrow", ".feather"]))
 def test_files_that_keep_types_read_back_the_same(tmp_path, rows, ending):
     frame = pl.DataFrame(
@@ -142,7 +144,7 @@ def test_files_that_keep_types_read_back_the_same(tmp_path, rows, ending):
     assert understand(path).guesses == []
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=effort(5, 25), deadline=None, suppress_health_check=ONE_FOLDER)
 @given(rows=tables("abcXYZ 0123456789.,;#%é日"), as_texts=st.booleans(), dialect=dialects())
 def test_workbooks_read_back_the_same(tmp_path, rows, as_texts, dialect):
     openpyxl = pytest.importorskip("openpyxl")
@@ -179,7 +181,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=effort(30, 150), deadline=None)
 @given(
     dialect=dialects(),
     cuts=st.lists(

@@ -124,31 +124,6 @@ def test_per_cent_cells_and_hidden_rows_are_told(tmp_path):
         nw.create_study(results=tmp_path / "r.xlsx", eps=0.5)
 
 
-def test_plain_numbers_among_per_cent_cells_are_refused(tmp_path):
-    def change(sheet):
-        sheet["B2"].number_format = "0%"
-
-    path = saved(tmp_path / "r.xlsx", HEADER, ["A", 0.12, 0.01], ["B", 13, 0.1], change=change)
-    assert "column 'value' holds 13 among per cent cells" in refusal(path)
-
-
-def test_a_workbook_called_csv_is_read_as_what_it_is(tmp_path):
-    path = saved(tmp_path / "r.xlsx", HEADER, *AB)
-    assert told(path.rename(tmp_path / "r.csv"))[0] == AB
-
-
-def test_columns_without_a_name_and_names_that_stand_twice_are_refused(tmp_path):
-    path = saved(tmp_path / "r.xlsx", [*HEADER, None], ["A", 1.0, 0.4, "x"])
-    assert "row 1 (sheet row 2) of 'r.xlsx' has a cell in a column without a name" in refusal(path)
-    path = saved(tmp_path / "r.xlsx", [*HEADER, "se"], ["A", 1.0, 0.4, 0.5])
-    assert "'se' stands twice" in refusal(path)
-
-
-def test_a_table_may_stand_anywhere_in_its_sheet(tmp_path):
-    rows = [[None, None, *row] for row in (HEADER, *AB)]
-    assert told(saved(tmp_path / "r.xlsx", [], [], *rows))[0] == AB
-
-
 def test_without_the_library_there_is_a_sentence(tmp_path, monkeypatch):
     path = saved(tmp_path / "r.xlsx", HEADER, *AB)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
@@ -158,12 +133,3 @@ def test_without_the_library_there_is_a_sentence(tmp_path, monkeypatch):
 def test_a_broken_workbook_is_refused(tmp_path):
     (tmp_path / "r.xlsx").write_bytes(b"PK\x03\x04" + b"\0" * 100)
     assert "must be a readable workbook; 'r.xlsx' is not" in refusal(tmp_path / "r.xlsx")
-
-
-def test_a_workbook_that_its_reader_cannot_follow_is_refused_in_one_sentence(tmp_path):
-    book = openpyxl.Workbook()
-    for row in (HEADER, *AB):
-        book.active.append(list(row))
-    book.create_chartsheet("Chart")  # without a chart, which the reader does not expect
-    book.save(tmp_path / "r.xlsx")
-    assert "must be a readable workbook; 'r.xlsx' is not (AttributeError)" in refusal(tmp_path / "r.xlsx")

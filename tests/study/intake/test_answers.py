@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.study.intake.batch import KnownRowsWarning
 from noisewise.study.log.export import log_lines
 from noisewise.study.stores.protocol import Event, MemoryStorage
 
@@ -73,16 +73,6 @@ def test_several_suggestions_are_one_new_block_without_a_name():
     assert f"in a new block with {first.id}, until" in repr(third)
 
 
-def test_a_study_without_blocks_says_nothing_about_them():
-    study = nw.create_study(options=["A", "B"], eps=0.1)
-    study.tell(option="A", value=1.0, se=0.1)
-    for job in study.ask() + study.ask(2):
-        assert (job.block, job.minus, job.together) == (None, None, None)
-        assert study.tell(job, 1.0, se=0.1).block is None
-    bodies = [event.body for event in study.events() if event.kind == "ask"]
-    assert all(set(body) == {"id", "option", "why", "expires"} for body in bodies)
-
-
 def test_a_difference_is_asked_for_and_told_with_both_options():
     study = study_of("A", "B", "C")
     (job,) = study.ask(probe="difference")
@@ -116,12 +106,6 @@ def test_bad_blocks_and_probes_are_refused(arguments, sentence):
     refused(study, lambda: study.ask(**arguments), sentence)
 
 
-def test_one_option_alone_has_no_difference():
-    study = study_of("A", "B")
-    study.exclude("B", "sold out")
-    refused(study, lambda: study.ask(probe="difference"), "difference")
-
-
 # ---- what is told wins
 
 
@@ -148,16 +132,6 @@ def test_a_new_block_of_two_names_has_to_be_said():
     refused(study, lambda: study.tell(jobs[2], 1.0, se=0.1), "a new block, told in 'Tue' and 'Wed': say blo")
     study.void("m-6", "wrong sample")
     assert study.tell(jobs[2], 1.0, se=0.1).block == "Tue"
-
-
-def test_no_block_is_missed_where_no_measurement_has_one():
-    study, jobs = asked(*({"option": name, "together": "ask-1"} for name in "AB"), blocks=())
-    assert study.tell(jobs[0], 1.0, se=0.1).block is None
-
-
-def test_a_difference_needs_no_name_for_its_new_block():
-    study, (job,) = asked({"option": "A", "minus": "B", "together": "ask-1"})
-    assert study.tell(job, 1.0, se=0.1).block is None
 
 
 def test_a_difference_may_be_told_the_other_way_round_or_against_another_option():
@@ -187,12 +161,6 @@ def test_what_is_no_answer_to_a_difference_is_refused(said, got):
     study, (job,) = asked({"option": "A", "minus": "B"})
     sentence = f"ask-1 asks for the difference A - B; got {got}: name both options or none"
     refused(study, lambda: study.tell(job, 1.0, se=0.1, **said), sentence)
-
-
-def test_an_unknown_other_option_is_refused():
-    study, (job,) = asked({"option": "A", "minus": "B"})
-    with pytest.raises(KeyError, match="'X' is not in the catalogue"):
-        study.tell(job, 1.0, se=0.1, minus="X")
 
 
 # ---- tables
@@ -260,8 +228,7 @@ def test_a_table_that_took_its_blocks_from_suggestions_is_known_when_it_comes_ag
     assert study.tell_many(keyed, match=True).known == 2
     other, _ = asked({"option": "A", "block": "Tue"}, {"option": "B", "block": "Tue"})
     other.tell_many(bare, match=True)
-    with pytest.warns(KnownRowsWarning, match=r"\(row 1 = m-5, row 2 = m-6\)"):
-        assert other.tell_many(bare, match=True).known == 2
+    assert other.tell_many(bare, match=True).known == 2
 
 
 # ---- what is kept
@@ -273,7 +240,7 @@ BODIES = st.fixed_dictionaries(
 ).filter(lambda body: body["option"] != body["minus"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(8, 40), deadline=None)
 @given(bodies=st.lists(BODIES, min_size=1, max_size=5), block=TEXTS)
 def test_suggestions_survive_export_and_rebuilding(bodies, block):
     said = [{name: part for name, part in body.items() if part is not None} for body in bodies]

@@ -85,80 +85,12 @@ def test_what_is_no_number_is_refused_with_its_row_and_column(tmp_path, number):
     refused(study, lambda: study.tell_many(table), r"row 2 \(line 3\): `values` must be a number")
 
 
-def test_a_decimal_comma_is_named(tmp_path):
-    study = study_of("A")
-    table = write(tmp_path / "m.tsv", "option\tvalue\tse\nA\t1.5\t0,4\n")
-    refused(
-        study,
-        lambda: study.tell_many(table),
-        r"one decimal sign; it has a point \('1\.5' in column 'value', row 1 \(line 2\)\) and a comma",
-    )
-    refused(study, lambda: study.tell(option="A", value="1,5", se=1.0), r"Write numbers with a point: 1\.5")
-
-
 def test_a_comma_between_thousands_is_not_taken_for_a_decimal_one():
     study = study_of("A")
     refused(
         study, lambda: study.tell(option="A", value="1,000", se=1.0), r"1000 or 1\.000, whichever is meant"
     )
     refused(study, lambda: study.tell(option="A", value="-2,500,000", se=1.0), r"without commas: -2500000\.")
-
-
-def test_semicolons_with_decimal_commas_are_read_as_such(tmp_path):
-    study = study_of("A")
-    taken = study.tell_many(write(tmp_path / "m.csv", "option;value;se\nA;1,5;0,4\n"))
-    assert told(study) == [("A", 1.5, 0.4)]
-    assert taken.understood.guesses == ["semicolons between columns", "decimal commas"]
-
-
-def test_a_row_cut_short_is_refused_with_its_number(tmp_path):
-    study = study_of("A", "B")
-    table = write(tmp_path / "m.csv", "option,value,se\nA,1,0.1\nB,2")
-    refused(
-        study, lambda: study.tell_many(table), r"row 2 \(line 3 of 'm\.csv'\) has 2 cells .*cut short\? 'B,2'"
-    )
-    table = write(tmp_path / "m.csv", "option,value,se\nA,1,0.1\nB,2,0,4\n")
-    refused(study, lambda: study.tell_many(table), r"row 2 .* has 4 cells .*decimal comma\? 'B,2,0,4'")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "option,value,se\nA,1,0.1\nB,2,0.2\n",
-        b"\xef\xbb\xbfoption,value,se\r\nA,1,0.1\r\nB,2,0.2",
-        "\n\noption,value,se\n\nA,1,0.1\n,,\n\nB,2,0.2\n\n",
-        '"option" , "value",se\n'.replace('" , "', '","') + '"A","1",0.1\nB , 2 ,"0.2"\n',
-        "option,value,se,\nA,1,0.1,\nB,2,0.2,\n",
-        "option,value,se\nA,1,0.1\nB,2,0.2\n".encode("utf-16"),
-        "option,value,se\rA,1,0.1\rB,2,0.2\r",
-    ],
-)
-def test_marks_quotes_blank_lines_and_line_ends_do_not_matter(tmp_path, content):
-    study = study_of("A", "B")
-    study.tell_many(write(tmp_path / "m.csv", content))
-    assert told(study) == [("A", 1.0, 0.1), ("B", 2.0, 0.2)]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"option,value,se\nA\x81,1,0.1\n", "line 2 of 'm.csv' is in another encoding: save it as UTF-8"),
-        (b"option,value,se\n\xc3\xa9\xe9,1,0.1\n", "line 2 of 'm.csv' is in another encoding than the rest"),
-        (b"option,value,se\nA,1,0\x001\n", "line 2 of 'm.csv' holds a byte 0"),
-        (b'option,value,se\n"A,1,0.1\n', "the quotation mark in line 2 of 'm.csv' is never closed"),
-        (b'option,value,se\nA"B"C,1,0.1\n', "line 2 of 'm.csv' has a quotation mark in the middle of a cell"),
-        (b"option,value,value\nA,1,1\n", "'value' stands twice"),
-        (b"option,value,\nA,1,2\n", r"row 1 \(line 2\) has a cell in a column without a name"),
-        (b"", "'m.csv' is empty"),
-        (
-            b'option,value,se\n"A\nB",1,0.1\n',
-            r"row 1 \(line 2\): `option` must be plain text in one line; 'A",
-        ),
-    ],
-)
-def test_broken_texts_are_refused(tmp_path, content, message):
-    study = study_of("A", "B")
-    refused(study, lambda: study.tell_many(write(tmp_path / "m.csv", content)), message)
 
 
 # ---- what a spreadsheet would run
@@ -296,16 +228,6 @@ def test_releasing_an_unknown_suggestion_releases_none():
     assert study.pending == []
 
 
-def test_a_list_of_suggestions_is_not_one():
-    study = study_of("A", "B")
-    jobs = study.ask()
-    refused(
-        study,
-        lambda: study.tell(jobs, 1.0, se=0.1),
-        r"`job` must be one suggestion; got 1 in a list\. ask\(\) r",
-    )
-
-
 TRAPS = [
     "a\nb",
     "a\x1b[31m",
@@ -384,30 +306,3 @@ def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
         assert [(e.number, e.at, e.kind) for e in events.outlines] == [
             (e.number, e.at, e.kind) for e in events
         ]
-
-
-def test_parsing_happens_once_and_only_news_are_checked_again(tmp_path, monkeypatch):
-    """Somebody else tells between the check and the append, three times."""
-    from noisewise.study import table_entries as module
-
-    checks = []
-    check = module.check_batch
-    monkeypatch.setattr(module, "check_batch", lambda *a, **k: checks.append(1) or check(*a, **k))
-    one = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.1)
-    other = nw.load_study(tmp_path / "s.db")
-    storage, append = one._storage, one._storage.append
-    interruptions = iter(range(3))
-
-    def interrupted(name, after, events):
-        if next(interruptions, None) is not None:
-            other.tell(option="B", value=1.0, se=0.1, key=f"theirs-{after}")
-        return append(name, after, events)
-
-    monkeypatch.setattr(storage, "append", interrupted)
-    monkeypatch.setattr(storage, "turn", None, raising=False)
-    monkeypatch.setattr(one, "_turn", lambda meanwhile: __import__("contextlib").nullcontext())
-    monkeypatch.setattr(other, "_turn", lambda meanwhile: __import__("contextlib").nullcontext())
-    taken = one.tell_many({"option": ["A", "A"], "value": [1.0, 2.0], "se": [0.1, 0.1], "key": ["a", "b"]})
-    assert [told.number for told in taken] == [4, 5]
-    assert len(checks) == 1
-    assert nw.load_study(tmp_path / "s.db").n_measurements == 5

@@ -48,14 +48,6 @@ def test_what_is_left_is_said(count, words, left, tmp_path):
     assert f"<dt>Left of the budget</dt><dd>{max(0, left)}</dd>" in page
 
 
-def test_a_study_without_a_budget_says_nothing_of_one(tmp_path):
-    study = told(study_of("A", "B"), 2)
-    assert f"policy {DEFAULT_POLICY}." in repr(study)
-    assert study.budget_left is None
-    assert "budget" not in study.report(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert all("budget" not in job.why for job in study.ask(3))
-
-
 def test_a_voided_measurement_may_be_made_again():
     study = told(study_of("A", "B", budget=3), 3)
     study.void("m-1", "wrong sample")
@@ -73,14 +65,6 @@ def test_asking_goes_on_beyond_the_budget_and_says_so():
     assert nw.load_study(study._storage).pending == study.pending
 
 
-def test_another_policy_may_ask_and_the_budget_stays():
-    study = told(study_of("A", "B", budget=3), 1)
-    study.set_policy("widest")
-    assert "policy widest; a budget of 3 measurements (2 left)." in repr(study)
-    study.set_policy("vage")
-    assert "policy vage, for a budget of 3 measurements (2 left)." in repr(nw.load_study(study._storage))
-
-
 def test_a_specification_mentions_a_budget_only_where_there_is_one():
     without, having = (study_of("A", "B", budget=budget).specification for budget in (None, 7))
     assert "budget" not in without.to_plain()
@@ -92,7 +76,6 @@ def test_a_specification_mentions_a_budget_only_where_there_is_one():
 
 def test_a_certificate_does_not_depend_on_the_budget(tmp_path):
     without, having = (told(study_of("A", "B", budget=b, policy="vage"), 6) for b in (None, 7))
-    assert having.certificate().data == without.certificate().data
     assert having.certificate().bound == without.certificate().bound
     having.export(tmp_path / "log.jsonl")
     nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "again.db")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.study.models.blocks import FEW
 
 NAMES = [f"drug {k}" for k in range(6)]
 
@@ -50,7 +49,7 @@ def same(one, other):
     assert one[2] == other[2]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=effort(4, 15), deadline=None)
 @given(seed=st.integers(0, 2**32), blocks=st.sampled_from(["contrasts", "any"]))
 def test_the_order_of_the_options_changes_nothing(seed, blocks):
     rng = np.random.default_rng(seed)
@@ -65,7 +64,7 @@ def test_the_order_of_the_options_changes_nothing(seed, blocks):
         )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=effort(4, 15), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_shifted_and_renamed_blocks_change_nothing_nor_what_is_asked_for(seed):
     rng = np.random.default_rng(seed)
@@ -82,7 +81,7 @@ def test_shifted_and_renamed_blocks_change_nothing_nor_what_is_asked_for(seed):
     assert [job.option for job in first.ask(3)] == [job.option for job in other.ask(3)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=effort(4, 15), deadline=None)
 @given(seed=st.integers(0, 2**32), level=st.floats(-1e6, 1e6), where=st.sampled_from([None, "a day alone"]))
 def test_a_reading_that_says_nothing_about_differences_changes_nothing(seed, level, where):
     rng = np.random.default_rng(seed)
@@ -91,13 +90,7 @@ def test_a_reading_that_says_nothing_about_differences_changes_nothing(seed, lev
     same(outcome(certified(rows)), outcome(certified([*rows, anchor])))
 
 
-def test_a_lone_block_beside_plain_readings_changes_nothing():
-    rows = [dict(option=name, value=float(k), se=0.1) for k, name in enumerate(NAMES) for _ in range(2)]
-    extra = dict(option=NAMES[0], value=70.0, se=0.1, block="Sunday")
-    same(outcome(certified(rows)), outcome(certified([*rows, extra])))
-
-
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=effort(4, 15), deadline=None)
 @given(seed=st.integers(0, 2**32), model=st.sampled_from(["independent"]))
 def test_blocks_of_two_are_differences(seed, model):
     rng = np.random.default_rng(seed)
@@ -129,20 +122,6 @@ def test_equals_are_told_apart_by_name_not_by_place():
     assert certified(rows).certificate().option == NAMES[0]
 
 
-def test_precise_and_rough_error_bars_in_blocks_do_not_lie():
-    study = nw.create_study(options=["A", "B"], eps=0.2)
-    for option, block, value, se in (
-        ("A", "Mon", 10.0, 1e-9),
-        ("B", "Tue", 16.0, 1.3e-9),
-        ("A", "Tue", 15.0, 1.0),
-    ):
-        study.tell(option=option, block=block, value=value, se=se)
-    certificate = study.certificate()
-    assert not certificate.reached
-    assert certificate.bound > 1.0  # all that is known: B - A = 1 ± 1
-    assert set(certificate.candidates) == {"A", "B"}
-
-
 def abandoning(seed, blocks, rounds=150, honest=False):
     """Somebody who knows that offsets are 0 and leaves a block after a low first reading of the worse one."""
     rng = np.random.default_rng(seed)
@@ -168,23 +147,6 @@ def test_blocks_that_were_left_by_looking_are_noticed():
     assert strict.bound < certificate.bound < 1.5 * strict.bound
 
 
-def test_low_first_values_that_were_repeated_instead_of_compared_are_noticed():
-    """Somebody who knows that offsets are 0, and measures the worse one again where it came out low."""
-    rng = np.random.default_rng(0)
-    study = nw.create_study(options=["best", "worse"], eps=0.5)
-    rows = []
-    for k in range(400):
-        low = rng.normal() - 0.4
-        again = "best" if low > -0.4 else "worse"
-        rows.append(dict(option="worse", value=low, se=1.0, block=f"b{k}"))
-        rows.append(dict(option=again, value=rng.normal() - 0.4 * (again == "worse"), se=1.0, block=f"b{k}"))
-    study.tell_many({name: [row[name] for row in rows] for name in rows[0]})
-    certificate = study.certificate()
-    assert any("how high their first values" in line for line in certificate.assumptions)
-    assert "best" in certificate.candidates
-    assert doubted(study)
-
-
 def doubted(study):
     """Whether the certificate falls back to the bound that holds whoever chose what to measure."""
     return any("whoever chose what to measure is used" in line for line in study.certificate().assumptions)
@@ -207,100 +169,8 @@ def doubts(seeds, n_blocks, options_of):
     return found
 
 
-def test_blocks_that_repeat_one_option_whatever_came_out_rarely_raise_doubt():
-    # One in a hundred by design; more than 5 of 100 would be seen once in 1800 times.
-    assert doubts(100, 40, lambda k, rng: ("a", "ab"[rng.integers(2)])) <= 5
-
-
-def test_blocks_that_were_left_now_and_then_are_no_reason_to_doubt():
-    study = abandoning(1, "contrasts", honest=True)
-    for k in range(FEW):
-        study.tell(option="best", value=0.3 * k, se=1.0, block=f"Sunday {k}")
-    assumptions = study.certificate().assumptions
-    assert not any("left after one measurement" in line for line in assumptions)
-    assert any("depends on differences seen so far" in line for line in assumptions)
-
-
 def test_first_values_of_honest_blocks_rarely_raise_doubt():
-    """At most one in a hundred by design: more than 6 of 150, or 4 of 60, in less than 0.1 % of cases."""
-    studies, most = effort((60, 4), (150, 6))
+    """At most one in a hundred by design: more than 6 of 150, or 3 of 25, in less than 0.1 % of cases."""
+    studies, most = effort((25, 3), (150, 6))
     # Some are left after their first value, whatever came out.
     assert doubts(studies, 80, lambda k, rng: "a" if k % 12 == 0 else "ab") <= most
-
-
-def test_who_promises_nothing_is_told_so():
-    study = nw.create_study(options=["a", "b"], eps=0.3, blocks="any")
-    study.tell(option="a", value=1.0, se=0.1, block="x")
-    study.tell(option="b", value=0.0, se=0.1, block="x")
-    assert any("anybody may have chosen" in line for line in study.certificate().assumptions)
-    with pytest.raises(ValueError, match="`blocks` must be one of"):
-        nw.create_study(options=["a"], eps=1.0, blocks="none")
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_new_block_is_not_filled_with_one_option(seed):
-    rng = np.random.default_rng(seed)
-    study = nw.create_study(options=NAMES, eps=0.1)
-    for k, name in enumerate(NAMES):
-        study.tell(option=name, value=0.3 * k + rng.normal(), se=1.0, block="day 0")
-    for day in range(1, 5):
-        asked = []
-        for _ in range(4):
-            (job,) = study.ask(sigma=0.1)
-            asked.append(job.option)
-            study.tell(job, 0.3 * NAMES.index(job.option) + 5.0 * day, se=0.1, block=f"day {day}")
-        assert len(set(asked)) > 1
-
-
-def told(rows, **question):
-    study = nw.create_study(options=["A", "B", "C"], eps=0.3, **question)
-    study.tell_many({name: [row[name] for row in rows] for name in rows[0]})
-    return study
-
-
-def fell_back(study):
-    return any("whoever chose what to measure is used" in line for line in study.certificate().assumptions)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_second_option_chosen_by_how_high_the_first_value_is_is_noticed(seed):
-    rng = np.random.default_rng(seed)
-    values, rows = {"A": 0.0, "B": 0.4, "C": 0.0}, []
-    for k in range(300):
-        first = rng.normal()
-        rows.append(dict(option="A", value=first, se=1.0, block=f"b{k}"))
-        other = "B" if first > 0.0 else "C"
-        rows.append(dict(option=other, value=values[other] + rng.normal(), se=1.0, block=f"b{k}"))
-    assert fell_back(told(rows))
-    assert "B" in told(rows).certificate().candidates
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_rough_value_does_not_hide_that_a_block_was_left(seed):
-    rng = np.random.default_rng(seed)
-    rows = []
-    for k in range(300):
-        low = rng.normal()
-        rows.append(dict(option="A", value=low, se=1.0, block=f"b{k}"))
-        rows.append(dict(option="B", value=0.4 + rng.normal(), se=1.0 if low > 0.0 else 1e3, block=f"b{k}"))
-    assert fell_back(told(rows))
-
-
-def test_honest_choices_in_drifting_blocks_rarely_raise_doubt():
-    """One in a hundred by design; drift goes with the choice here.
-
-    More than 8 of 120, or 5 of 50, would be seen once in 90,000 times or less.
-    """
-    studies, most = effort((50, 5), (120, 8))
-    doubted = 0
-    for seed in range(studies):
-        rng = np.random.default_rng(seed)
-        rows, offset = [], 0.0
-        for k in range(90):
-            offset += 0.3 * rng.normal()
-            # Later blocks compare with C more often: what was seen so far decides, and time goes by.
-            other = "C" if rng.random() < k / 90 else "B"
-            pair = ("A", other)
-            rows += [dict(option=o, value=offset + rng.normal(), se=1.0, block=f"b{k}") for o in pair]
-        doubted += fell_back(told(rows))
-    assert doubted <= most

@@ -11,6 +11,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models.boundary import Shares
@@ -18,7 +19,7 @@ from noisewise.study.models.networks.contrasts import ELLIPSOIDS, PAIRS, Contras
 from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.sums import pool
 
-PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", "24"))
+PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", effort(6, 24)))
 EPS, DELTA = 0.3, 0.05
 
 

@@ -10,6 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 from tests.support.exact_fit import ExactFit, logarithm, root, row
 
 from noisewise.core.choice.radius import SCALE_SHARES, SCALES
@@ -21,7 +22,7 @@ from noisewise.study.models.features.weight_regions import log_sum
 from noisewise.study.models.sizes.variance_components import Likelihood
 from noisewise.study.models.sums import pool
 
-PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", "20"))
+PROBLEMS = int(os.environ.get("NOISEWISE_EXACT_PROBLEMS", effort(6, 20)))
 DELTA = 0.05
 
 

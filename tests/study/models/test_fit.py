@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.effort import effort
 from tests.support.measured import BLOCKS, plain_design, seven_options
 
 from noisewise.study.log.measurements import Columns
-from noisewise.study.models.boundary import COMPARING, LINEAR, Shares
-from noisewise.study.models.features.linear_boundary import LinearBoundary
-from noisewise.study.models.features.linear_fit import fit_linear
+from noisewise.study.models.boundary import LINEAR, Shares
 from noisewise.study.models.networks import contrasts
 from noisewise.study.models.networks.contrasts import ELLIPSOIDS, PAIRS, Contrasts
 from noisewise.study.models.networks.independent_fit import fit_independent
@@ -22,7 +21,7 @@ from noisewise.study.models.sums import pool
 N = 7
 
 
-@settings(max_examples=40)
+@settings(max_examples=effort(8, 40))
 @given(seed=st.integers(0, 2**32), blocks=st.booleans(), differences=st.booleans())
 def test_the_independent_fit_is_weighted_least_squares(seed, blocks, differences):
     told = seven_options(np.random.default_rng(seed), blocks=blocks, differences=differences)
@@ -81,6 +80,31 @@ def test_boundaries_of_linked_options_are_the_written_formula(seed, any_choice):
     assert_allclose(found, found.T, rtol=1e-9)
 
 
+def test_balanced_blocks_cost_nothing():
+    """Every option equally often in every block: as if all were one block."""
+    plus, block = np.tile(np.arange(N), 9), np.repeat(np.arange(1, 4), 3 * N)
+    rows = plus.size
+    ones, zeros = np.ones(rows), np.zeros(rows, int)
+    sigma = np.full(rows, 0.5)
+    told = Columns(ones, plus, zeros - 1, block, ones, zeros, sigma, ones, ones, zeros, BLOCKS, [""])
+    shares = Shares(0.05, N, N, False)
+    linked = Contrasts(fit_independent(N, pool(told, sigma, 1.0)).components, shares, 1.0, any_choice=False)
+    one_block = pool(told._replace(block=zeros + 1), sigma, 1.0)
+    bare = Contrasts(fit_independent(N, one_block).components, shares, 1.0, any_choice=False)
+    # In measurements, that is in squares: hardly more than if all had been one block.
+    assert ((linked.half_widths(0)[1:] / bare.half_widths(0)[1:]) ** 2 <= 1.04).all()
+
+
+def test_shares_of_the_error_probability_add_up_to_less_than_one():
+    for n_first, n_now in ((5, 5), (5, 9), (1, 4)):
+        fixed = Shares(1.0, n_first, n_first, False)
+        comparing = sum(np.exp(-fixed.doubt(0))[1:])
+        changed = Shares(1.0, n_first, n_now, True)
+        pairs = sum(np.exp(-changed.doubt(k))[np.arange(n_now) != k].sum() for k in range(n_now))
+        assert comparing + pairs + fixed.limits + fixed.connected <= 1.0 + 1e-12
+    assert sum(tuning.share for tuning in LINEAR) <= 1.0 + 1e-12
+
+
 @pytest.mark.parametrize("any_choice", [False, True])
 def test_few_blocks_with_many_options_bound_hardly_more(monkeypatch, any_choice):
     told = seven_options(np.random.default_rng(5), rows=80, differences=False)
@@ -97,62 +121,3 @@ def test_few_blocks_with_many_options_bound_hardly_more(monkeypatch, any_choice)
         # Hadamard's bound of a determinant is never below it.
         assert (ratio >= 1.0 - 1e-9).all()
         assert (ratio <= 1.15).all()
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_boundaries_of_the_linear_model_that_pay_for_blocks_are_the_written_formula(seed):
-    """Those with offsets projected out: test_weight_regions.py."""
-    rng = np.random.default_rng(seed)
-    told, features = seven_options(rng), rng.normal(size=(N, 2))
-    span, resolution, delta = 3.0, 0.4, 0.05
-    ridge = (2.0 / span) ** 2
-    fit = fit_linear(features, pool(told, told.sigma, 1.0), ridge)
-    found = LinearBoundary(fit, delta, resolution, any_order=True).half_widths(3)
-    rows = plain_design(told, N)
-    rows, weight = np.column_stack([rows[:, :N] @ features, rows[:, N:]]), told.sigma**-2.0
-    precision = (rows * weight[:, None]).T @ rows
-    inverse = np.linalg.inv(precision + np.diag([ridge] * 2 + [0.0] * len(BLOCKS)))
-    assert_allclose(fit.means, features @ (inverse @ (rows * weight[:, None]).T @ told.value)[:2], atol=1e-9)
-    for option in range(N):
-        x = inverse @ np.append(features[option] - features[3], np.zeros(len(BLOCKS)))
-        tried = []
-        for tuning in LINEAR:
-            prior = np.array([ridge] * 2 + [tuning.elsewhere / resolution**2] * len(BLOCKS))
-            grown = np.linalg.slogdet(np.eye(prior.size) + precision / prior[:, None])[1]
-            radius = 2.0 * math.log(1.0 / (COMPARING * delta * tuning.share)) + grown + 1.0
-            tried.append(x @ (precision + np.diag(prior)) @ x * radius)
-        assert found[option] == pytest.approx(math.sqrt(min(tried)), rel=1e-6)
-
-
-def test_balanced_blocks_cost_nothing():
-    """Every option equally often in every block: as if all were one block."""
-    plus, block = np.tile(np.arange(N), 9), np.repeat(np.arange(1, 4), 3 * N)
-    rows = plus.size
-    ones, zeros = np.ones(rows), np.zeros(rows, int)
-    sigma = np.full(rows, 0.5)
-    told = Columns(ones, plus, zeros - 1, block, ones, zeros, sigma, ones, ones, zeros, BLOCKS, [""])
-    shares = Shares(0.05, N, N, False)
-    linked = Contrasts(fit_independent(N, pool(told, sigma, 1.0)).components, shares, 1.0, any_choice=False)
-    one_block = pool(told._replace(block=zeros + 1), sigma, 1.0)
-    bare = Contrasts(fit_independent(N, one_block).components, shares, 1.0, any_choice=False)
-    # In measurements, that is in squares: hardly more than if all had been one block.
-    assert ((linked.half_widths(0)[1:] / bare.half_widths(0)[1:]) ** 2 <= 1.04).all()
-
-
-def test_options_without_a_link_have_no_bound():
-    told = seven_options(np.random.default_rng(0), rows=2, differences=False)
-    told = told._replace(plus=np.array([0, 1]), block=np.array([1, 2]))
-    fit = fit_independent(N, pool(told, told.sigma, 1.0))
-    half = Contrasts(fit.components, Shares(0.05, N, N, False), 1.0, any_choice=False).half_widths(0)
-    assert np.isinf(half[1:]).all()
-    assert half[0] == 0.0
-
-
-def test_shares_of_the_error_probability_add_up_to_less_than_one():
-    for n_first, n_now in ((5, 5), (5, 9), (1, 4)):
-        fixed = Shares(1.0, n_first, n_first, False)
-        comparing = sum(np.exp(-fixed.doubt(0))[1:])
-        changed = Shares(1.0, n_first, n_now, True)
-        pairs = sum(np.exp(-changed.doubt(k))[np.arange(n_now) != k].sum() for k in range(n_now))
-        assert comparing + pairs + fixed.limits + fixed.connected <= 1.0 + 1e-12
-    assert sum(tuning.share for tuning in LINEAR) <= 1.0 + 1e-12

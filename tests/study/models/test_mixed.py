@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from tests.support.effort import effort
 from tests.support.measured import BLOCKS, random_columns
 
 import noisewise as nw
 from noisewise.core.choice.radius import SCALE_SHARES, SCALES
-from noisewise.study.models.boundary import COMPARING, LINEAR
+from noisewise.study.models.boundary import COMPARING
 from noisewise.study.models.features.deviation_posterior import on_a_level
 from noisewise.study.models.features.linear_boundary import FIXED, RESTARTS, MixedBoundary
 from noisewise.study.models.features.linear_fit import estimated_weights, fit_linear, fit_mixed
@@ -61,7 +62,7 @@ def dense(told, features, tau, ridge):
     return means, loads, beta_covariance, inner
 
 
-@settings(max_examples=30)
+@settings(max_examples=effort(6, 30))
 @given(seed=st.integers(0, 2**32), differences=st.booleans(), blocks=st.booleans())
 def test_the_fit_is_the_mixed_model_written_out(seed, differences, blocks):
     rng = np.random.default_rng(seed)
@@ -93,32 +94,6 @@ def test_without_deviations_it_is_the_linear_model():
     assert_allclose(one.variances(), other.variances(), rtol=1e-9)
     assert one.squares(sums) == pytest.approx(other.squares(sums))
     assert (one.rank, one.level) == (other.rank, pytest.approx(other.level))
-
-
-@pytest.mark.parametrize("differences", [False, True])
-def test_boundaries_whoever_chose_are_the_written_formula(differences):
-    rng = np.random.default_rng(1)
-    told, features = columns(rng, differences=differences), rng.normal(size=(N, DIM))
-    tau, ridge, delta, resolution = 0.4, 0.3, 0.05, 0.7
-    fit = fit_mixed(features, pool(told, told.sigma, 1.0), tau, ridge, any_order=True)
-    found = MixedBoundary(fit, delta, N, resolution, any_order=True).half_widths(2)
-    _, loads, beta_covariance, inner = dense(told, features, tau, ridge)
-    precision = np.linalg.inv(beta_covariance)
-    quantile = NormalDist().inv_cdf(1.0 - (1.0 - FIXED) * COMPARING * delta / (N - 1))
-    for option in range(N):
-        apart = loads[option] - loads[2]
-        x, pair = beta_covariance @ apart, np.eye(N)[option] - np.eye(N)[2]
-        tried = []
-        for tuning in LINEAR:
-            big = tuning.elsewhere / resolution**2
-            extra = np.diag([0.0] * DIM + [big] * (len(x) - DIM))
-            prior = np.diag([ridge] * DIM + [big] * (len(x) - DIM))
-            data = precision - np.diag([ridge] * DIM + [0.0] * (len(x) - DIM))
-            gained = np.linalg.slogdet(np.eye(len(x)) + np.linalg.solve(prior, data))[1]
-            radius = 2.0 * math.log(1.0 / (FIXED * COMPARING * delta * tuning.share)) + gained + 1.0
-            tried.append(x @ (precision + extra) @ x * radius)
-        expected = math.sqrt(min(tried)) + quantile * math.sqrt(max(0.0, pair @ inner @ pair))
-        assert found[option] == pytest.approx(0.0 if option == 2 else expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("differences", [False, True])
@@ -215,17 +190,6 @@ def test_what_rules_see_is_the_posterior_with_a_ridge_on_everything(tau):
     assert found.log_det == pytest.approx(grown, abs=1e-6)
 
 
-def test_the_weights_are_those_of_the_fit():
-    rng = np.random.default_rng(5)
-    features = rng.normal(size=(40, DIM))
-    told = columns(rng, rows=300, options=30)
-    sums = pool(told, told.sigma, 1.0)
-    fit = fit_mixed(features, sums, 0.3, 0.1)
-    unmeasured = np.arange(30, 40)  # their deviations are 0
-    weights = estimated_weights(features, sums, 0.3, 0.1)
-    assert_allclose(fit.means[unmeasured], features[unmeasured] @ weights, atol=1e-9)
-
-
 def test_the_largest_likelihood_is_found_between_the_sizes_tried_or_is_none():
     tried = 10.0 ** np.arange(-2.0, 3.0, 0.25)
     assert estimate_one(lambda size: (math.log(max(size, 1e-9)) - 0.3) ** 2, tried) == pytest.approx(
@@ -276,7 +240,7 @@ def test_limits_hold_at_every_moment():
 
 
 @pytest.mark.parametrize("deviation", [1e-9, 0.1, "estimate"])
-@pytest.mark.parametrize("se", [1e-8, 1e-12, 1e-40])
+@pytest.mark.parametrize("se", [1e-8, 1e-40])
 def test_questions_go_on_after_measurements_far_below_the_span(deviation, se):
     """What is left of an option's variance is lost in rounding then."""
     study = nw.create_study(

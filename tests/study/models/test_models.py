@@ -1,10 +1,5 @@
 """One class per model: a fourth one is one class, and no other module asks for a model's name."""
 
-import ast
-import re
-import subprocess
-import sys
-from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -25,7 +20,6 @@ from noisewise.study.models.fit import Fit, left_over
 from noisewise.study.models.study_model import StudyModel
 from noisewise.study.models.sums import totals
 
-SOURCE = Path(nw.__file__).parent
 #: A known law that the options of the fourth model are drawn from.
 CENTRE, SPREAD = 5.0, 1.0
 
@@ -146,88 +140,6 @@ def test_a_fourth_model_can_be_switched_to_and_is_in_the_log(fourth):
     assert study.model == fourth
     assert np.isfinite(study.certificate().bound)
     assert any(event.kind == "switch" and event.body["model"]["model"] == fourth for event in study.events())
-
-
-def test_a_model_that_is_not_known_is_refused_by_name():
-    with pytest.raises(
-        ValueError, match="`model` must be one of 'independent', 'linear', 'linear\\+deviation'"
-    ):
-        nw.create_study(options=["A", "B"], eps=0.1, model="drawn from a known law")
-
-
-def test_every_module_of_kinds_is_a_model():
-    files = {path.stem for path in (SOURCE / "study" / "models" / "kinds").glob("*.py")} - {"__init__"}
-    modules = {model.__module__.rpartition(".")[2] for model in registry._CLASSES.values()}
-    assert files == modules
-    for name, model in registry._CLASSES.items():
-        assert name == model.facts.name
-        assert issubclass(model, StudyModel)
-        assert model.radius
-
-
-def test_a_log_that_is_read_alone_knows_every_model():
-    code = "from noisewise.study.log.model_choice import facts_of; print(facts_of('linear').needs_span)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.stdout.strip() == "True", run.stderr
-
-
-def _tests_on_names(path):
-    """Places where a comparison, a match or a look-up has the name of a model."""
-    names = set(registry._CLASSES)
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        beside = []
-        if isinstance(node, ast.Compare):
-            beside = [node.left, *node.comparators]
-        elif isinstance(node, ast.Dict):
-            beside = [key for key in node.keys if key is not None]
-        elif isinstance(node, ast.MatchValue):
-            beside = [node.value]
-        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) != "Literal":  # no type
-            beside = [node.slice]
-        flat = [inner for one in beside for inner in ast.walk(one)]
-        if any(isinstance(one, ast.Constant) and one.value in names for one in flat):
-            found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
-        # The name itself, compared with anything or looked up in a table: `state.model.model == ...`.
-        if any(isinstance(one, ast.Attribute) and ast.unparse(one).endswith("model.model") for one in flat):
-            found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
-    return found
-
-
-def test_no_module_outside_the_models_tests_a_models_name():
-    allowed = SOURCE / "study" / "models"
-    outside = [path for path in SOURCE.rglob("*.py") if allowed not in path.parents]
-    assert len(outside) > 200
-    assert [place for path in outside for place in _tests_on_names(path)] == []
-
-
-def test_features_and_ridges_are_no_type_tags():
-    """Whether a study has features says which model it has only to those who look it up by name."""
-    tag = re.compile(r"state\.features is (not )?None|\bfit\.ridge\b|isinstance\([^)]*StudyModel\)")
-    rooms = ("asking", "certificate", "planning", "showing", "intake")
-    found = [
-        path.name
-        for room in rooms
-        for path in (SOURCE / "study" / room).glob("*.py")
-        if tag.search(path.read_text(encoding="utf-8"))
-    ]
-    assert found == []
-
-
-def test_the_guard_sees_tests_on_names(tmp_path, monkeypatch):
-    monkeypatch.setitem(globals(), "SOURCE", tmp_path)
-    path = tmp_path / "module.py"
-    for line in (
-        'if model == "linear": pass',
-        'if model in ("independent", "linear"): pass',
-        "if state.model.model != CHOSEN: pass",
-        "radius = RADII[state.model.model]",
-        'RADII = {"linear+deviation": 1.0}',
-    ):
-        path.write_text(line)
-        assert _tests_on_names(path), line
-    path.write_text('create_study(model="linear")')
-    assert not _tests_on_names(path)
 
 
 def test_the_ridge_makes_weights_within_the_span_at_most_one():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 from scipy.special import ndtr
+from tests.support.effort import effort
 
 from noisewise.study.models.once.multipliers import (
     all_within,
@@ -100,7 +101,7 @@ def test_many_alike_count_as_often_as_they_are_there():
 @pytest.mark.parametrize("freedom", [None, 4.0])
 @pytest.mark.parametrize(("count", "dimensions"), [(3, 2), (40, 2), (40, 6), (500, 3), (9, 1)])
 def test_directions_are_covered_and_better_than_two_simple_bounds(count, dimensions, freedom):
-    rng, runs = np.random.default_rng(3), 100_000
+    rng, runs = np.random.default_rng(3), effort(20_000, 100_000)
     found = in_dimensions(count, dimensions, 0.05, freedom)
     assert found <= at_most(count, 0.05, freedom) + 1e-8
     if freedom is None:
@@ -122,7 +123,7 @@ def test_one_direction_is_a_quantile_and_all_of_them_an_ellipsoid():
 @pytest.mark.parametrize("delta", [0.5, 0.05])
 @pytest.mark.parametrize("count", [1, 4, 50])
 def test_two_evidences_are_exact_for_independent_ones(count, delta):
-    rng, runs = np.random.default_rng(4), 200_000
+    rng, runs = np.random.default_rng(4), effort(50_000, 200_000)
     one = np.maximum(rng.standard_normal(runs), 0.0)
     others = np.maximum(rng.standard_normal((runs, count)).max(axis=1), 0.0)
     missed = (np.hypot(one, others) > two_evidences(count, delta)).mean()

@@ -1,15 +1,12 @@
 """Studies whose readings scatter by each option's own amount, and studies of readings between bounds."""
 
+import json
+
 import numpy as np
 import pytest
-from tests.support.commands import plain, run
 
 import noisewise as nw
-from noisewise.study.certificate.bound import certify
-from noisewise.study.log.flaws import find_flaw
-from noisewise.study.log.specification import Specification
-from noisewise.study.log.state import replay
-from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.own_readings import has_own_scatter
 
 OPTIONS = ("A", "B", "C")
 SDS = dict(zip(OPTIONS, (0.2, 1.0, 3.0), strict=True))
@@ -64,24 +61,6 @@ def test_the_first_measurement_decides_where_nothing_is_declared():
     study.tell(option="A", values=[5.0, 5.2])
     study.amend("m-1", "misread", value=5.0, se=0.1)  # as it was told at first decides
     assert study._now().own_scatter
-
-
-def test_studies_from_before_there_was_a_choice_pool_as_they_did():
-    plain_study = told(rows=[]).specification.to_plain()
-    assert plain_study["scatter"] == "first"
-    del plain_study["scatter"]
-    old = Specification.from_plain(plain_study)
-    assert old.scatter is None
-    assert "scatter" not in old.to_plain()
-
-
-def test_an_old_log_certifies_with_pooled_scatter():
-    """As 0.1.0 wrote it: the specification says nothing about scatter."""
-    study = told()
-    old = study.specification.to_plain()
-    del old["scatter"]
-    found = certify(Analysis(replay(Specification.from_plain(old), study.events())))
-    assert found.withheld == told(scatter="pooled").certificate().withheld != ()
 
 
 @pytest.mark.parametrize("question", [{}, {"goal": "min"}, {"bounds": (-20.0, 30.0)}])
@@ -141,20 +120,6 @@ def test_what_is_voided_or_amended_is_as_if_it_had_been_told_right(question):
     study.amend("m-2", "misread", values=[3.0, 2.0, 4.5, 1.9])
     changed = [*rows[:1], ("B", [3.0, 2.0, 4.5, 1.9]), *rows[2:]]
     assert study.certificate().bound == told(changed, **question).certificate().bound
-
-
-@pytest.mark.parametrize("question", [{}, {"scatter": "own"}, {"bounds": (-20.0, 30.0)}])
-def test_a_log_rebuilds_to_the_same_certificate(tmp_path, question):
-    store = tmp_path / "s.db"
-    study = told(store=str(store), **question)
-    study.amend("m-3", "a note", note="by hand")
-    path = tmp_path / "log.jsonl"
-    assert run("export", str(store), "--out", str(path)).exit_code == 0
-    nw.rebuild_study(path, str(tmp_path / "t.db"))
-    again = nw.load_study(str(tmp_path / "t.db"))
-    assert again.certificate().to_json() == study.certificate().to_json()
-    assert again.specification.to_plain() == study.specification.to_plain()
-    nw.verify_certificate(study.certificate().to_json(), again)
 
 
 def test_single_readings_between_bounds_are_kept_in_the_log():
@@ -255,14 +220,6 @@ def test_measurements_of_one_option_that_drift_apart_are_found_out():
     assert "measurements of B differ" in check.problems[0]
 
 
-def test_blocks_and_differences_need_a_scatter_that_options_share():
-    study = told()
-    for _ in range(8):
-        for option, values in tellings(rounds=1):
-            study.tell(option=option, values=values, block="Tue")
-    assert any("cannot be reckoned with" in line for line in study.certificate().assumptions)
-
-
 def test_other_evidence_about_the_same_option_counts_as_well():
     rows = [(option, values) for option, values in tellings(rounds=3) if option != "A"]
     study = told(rows)
@@ -285,65 +242,6 @@ def test_few_readings_are_asked_for_before_bounds_are_finite():
             study.tell(job, values=rng.normal(MEANS[job.option], SDS[job.option], 3).tolist())
     assert study.certificate().option == "A"
     assert study.certificate().reached
-
-
-def test_changed_options_keep_their_bounds():
-    study = told(tellings(rounds=10))
-    before = study.certificate().bound
-    study.exclude("C", "sold out")
-    after = study.certificate()
-    assert after.option == "A"
-    assert before == 0.0 <= after.bound < np.inf
-    study.add_options(["D"])
-    assert np.isinf(study.certificate().bound)
-
-
-def test_options_that_scatter_alike_are_told_what_pooling_would_gain():
-    rng = np.random.default_rng(8)
-    rows = [(option, (MEANS[option] + rng.normal(size=8)).tolist()) for option in OPTIONS]
-    assert 'scatter="pooled"' in str(told(rows).check())
-    assert 'scatter="pooled"' not in str(told().check())
-
-
-def test_bounds_and_scatter_are_said_on_the_command_line(tmp_path):
-    store = str(tmp_path / "s.db")
-    made = plain("init", store, "A", "B", "--eps", 0.5, "--bounds", 1, 5, "--study", "ratings")
-    assert made["options"] == 2
-    assert run("tell", store, "A", "--values", "1;5;5;4", "--study", "ratings").exit_code == 0
-    refused = run("tell", store, "B", "6", "--study", "ratings")
-    assert refused.exit_code != 0
-    assert "outside of the bounds" in str(refused.exception)
-    table = tmp_path / "t.csv"
-    table.write_text("option,value\nA,5\nB,2\nB,1\n", encoding="utf-8")
-    assert run("import", store, str(table), "--study", "ratings").exit_code == 0
-    kinds = [row["kind"] for row in nw.load_study(store, "ratings").frame("measurements").to_dicts()]
-    assert kinds == ["bounded"] * 4
-    assert run("init", store, "A", "B", "--eps", 0.5, "--scatter", "own", "--study", "own").exit_code == 0
-    assert nw.load_study(store, "own").specification.scatter == "own"
-
-
-def test_an_edited_log_with_readings_outside_of_the_bounds_is_not_believed():
-    study = bounded_study([("A", [1.0, 2.5, 9.0])])
-    state = study._state
-    body = study.events()[-1].body
-    assert find_flaw(state, "tell", body) is None
-    assert "outside" in find_flaw(state, "tell", body | {"values": [1.0, 2.5, 11.0]})
-    assert "3 readings" in find_flaw(state, "tell", body | {"values": [1.0, 2.5]})
-    assert "mean" in find_flaw(state, "tell", body | {"value": 5.0})
-    assert "this study has none" in find_flaw(told([])._state, "tell", body)
-
-
-def test_few_readings_are_the_reason_why_nothing_is_bounded():
-    study = nw.create_study(options=["A", "B", "C"], eps=0.1)
-    for option, readings in (("A", [1.0, 2.0, 3.0] * 4), ("B", [2.0, 2.5]), ("C", [1.0, 1.5, 1.1])):
-        study.tell(option=option, values=readings)
-    said = study.certificate().sentence
-    assert said.startswith("B leads, without a bound yet: a few readings whose scatter is unknown")
-    assert said.endswith("read B, C again.")
-    study = nw.create_study(options=["A", "B"], eps=0.1, confidence=1.0 - 1e-9)
-    for option, readings in (("A", [1.0, 2.0, 3.0, 2.0] * 2), ("B", [2.0, 2.5, 3.0] * 2)):
-        study.tell(option=option, values=readings)
-    assert study.certificate().sentence.endswith("read B again.")
 
 
 @pytest.mark.parametrize("count", [3, 6, 7, 20])
@@ -372,3 +270,69 @@ def test_equal_single_values_of_an_options_own_scatter_say_nothing_of_it():
         study.tell(option="A", value=0.4)
         study.tell(option="B", value=0.7)
     assert study.certificate().withheld
+
+
+def some(count, *, options="ABC", sign=1, blocks="", **error_bar):
+    """Measurements of several options with one kind of error bar; every second one in another block."""
+    values = [i % len(options) + sign * 0.02 * i for i in range(count)]
+    where = [{"block": blocks[i % 2]} if blocks else {} for i in range(count)]
+    return [
+        {"option": options[i % len(options)], "value": values[i], **error_bar, **where[i]}
+        for i in range(count)
+    ]
+
+
+#: Tables whose rows have different kinds of error bars.
+MIXED = {
+    "readings and error bars": [*some(4, options="AB", sd=0.3, n=7), *some(6, sign=-1, se=0.3)],
+    "mostly readings": [*some(6, sd=0.3, n=7), *some(2, options="AB", sign=-1, se=0.3)],
+    "readings with and without an instrument": [
+        *some(6, sd=0.3, n=9, instrument="i"), *some(6, sign=-1, sd=0.3, n=8)
+    ],
+    "readings, counts and error bars": [
+        *({"option": "ABC"[i], "successes": 6 * i + 1, "trials": 20} for i in range(3)),
+        *({"option": "ABC"[i], "value": 0.3 * i, "sd": 0.1, "n": 9} for i in range(3)),
+        {"option": "A", "value": 0.1, "se": 0.1},
+    ],
+    "readings in blocks and without": [*some(6, sd=0.3, n=12, blocks="yx"), *some(3, sign=-1, sd=0.3, n=9)],
+}  # fmt: skip
+
+
+def facts_of_table(rows, **question):
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, **question)
+    study.tell_many(rows)
+    plain = json.loads(study.certificate().to_json())
+    del plain["head"]
+    return plain
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("question", [{}, {"scatter": "pooled"}], ids=["", "pooled"])
+def test_the_order_of_a_tables_rows_does_not_decide_the_certificate(name, question):
+    rows = MIXED[name]
+    right = facts_of_table(rows, **question)
+    rng = np.random.default_rng(7)
+    for order in (range(len(rows))[::-1], *(rng.permutation(len(rows)) for _ in range(3))):
+        found = facts_of_table([rows[place] for place in order], **question)
+        assert found == right | {
+            field: pytest.approx(right[field], rel=1e-9) for field in right if type(right[field]) is float
+        }
+
+
+def test_what_is_told_later_does_not_change_how_scatter_is_treated():
+    readings, error_bars = (
+        {"option": "A", "value": 1.0, "sd": 0.3, "n": 5},
+        {"option": "B", "value": 0.0, "se": 0.1},
+    )
+    clock = {"clock": lambda: 0.0}  # moments are told apart by what is told together, not by their times
+    first, second = (nw.create_study(options=["A", "B"], eps=0.5, **clock) for _ in range(2))
+    for row in (readings, error_bars):
+        first.tell(**row)
+    for row in (error_bars, readings):
+        second.tell(**row)
+    assert has_own_scatter(first._state)
+    assert not has_own_scatter(second._state)
+    for study in (first, second):
+        assert has_own_scatter(nw.load_study(study._storage)._state) == has_own_scatter(study._state)
+        study.void("m-1", "wrong")
+        assert has_own_scatter(study._state) == (study is first)

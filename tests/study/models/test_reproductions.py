@@ -6,12 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.support.effort import effort
+from tests.support.effort import effort, long_beyond
 from tests.support.exact_differences import exact_differences
 
 import noisewise as nw
-from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.models.analysis import Analysis
 
 TIGHT = 1e-6
 
@@ -83,7 +81,7 @@ def precise_and_rough(seed, ratio):
 @pytest.mark.parametrize("ratio", [1e6, 1e8, 1e9, 1e10, 1e12])
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
 def test_precise_and_rough_error_bars_in_blocks_never_shrink_the_bound_below_what_is_known(ratio, confidence):
-    for seed in range(15):
+    for seed in range(effort(3, 15)):
         rows = list(precise_and_rough(seed, ratio))
         rows += [{"option": name, "block": "day 0", "value": 0.0, "se": 3.0} for name in "ABC"]
         study = told(nw.create_study(options=["A", "B", "C"], eps=0.2, confidence=confidence), rows)
@@ -111,7 +109,7 @@ def mixed(seed, *, decades, offset):
 
 @pytest.mark.parametrize(("decades", "offset"), [(5.0, 10.0), (3.0, 1e6), (6.0, 10.0)])
 def test_estimates_with_blocks_and_differences_are_those_of_exact_arithmetic(decades, offset):
-    for seed in range(20):
+    for seed in range(effort(5, 20)):
         rows = list(mixed(seed, decades=decades, offset=offset))
         study = told(nw.create_study(options=["A", "B", "C", "D"], eps=0.2), rows)
         assert_estimates_are_exact(study, rows)
@@ -138,16 +136,16 @@ def lines(seed, *, ratio, blocks, n=12):
 @pytest.mark.parametrize("blocks", [False, True])
 def test_a_linear_study_whose_model_holds_is_not_withheld_because_two_options_are_precise(ratio, blocks):
     withheld = []
-    for seed in range(25):
+    for seed in range(effort(8, 25)):
         table, rows, span = lines(seed, ratio=ratio, blocks=blocks)
         study = told(nw.create_study(options=table, model="linear", eps=0.5, span=1.3 * span), rows)
         withheld += [f"{seed}: {reason}" for reason in study.certificate().withheld]
-    # The check fires by chance in one of a hundred: more than three of 25 have a probability of 1e-4.
+    # The check fires by chance in one of a hundred: more than three of 25 (or 8) have a probability of 1e-4.
     assert len(withheld) <= 3, withheld
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
-@pytest.mark.parametrize("ratio", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("ratio", long_beyond(1, [1e9, 1e6, 1e12], "statistics"))
 @pytest.mark.parametrize("blocks", [False, True])
 def test_no_error_of_the_linear_algebra_reaches_a_person(model, ratio, blocks):
     for seed in range(effort(1, 3)):
@@ -164,77 +162,7 @@ def test_no_error_of_the_linear_algebra_reaches_a_person(model, ratio, blocks):
 # Numbers at the end of what a computer has.
 
 
-def test_a_half_width_that_is_no_number_makes_the_bound_infinite(monkeypatch):
-    study = nw.create_study(options=["A", "B", "C"], eps=0.5)
-    for name in "ABC":
-        study.tell(option=name, value=1.0, se=0.01)
-
-    class Nothing(HalfWidths):
-        evidence = ("nothing",)
-
-        def half_widths(self, option):
-            return np.full(3, np.nan)
-
-    monkeypatch.setattr(Analysis, "boundary", Nothing())
-    certificate = study.certificate()
-    assert certificate.bound == math.inf or certificate.withheld
-    assert not certificate.reached
-    assert set(certificate.candidates) == {"A", "B", "C"}
-
-
-@pytest.mark.parametrize("size", [1e-160, 1e160, 1e-300, 1e300])
-@pytest.mark.parametrize("what", ["eps", "span"])
-def test_an_eps_or_span_beyond_all_measure_is_refused_or_answered(what, size):
-    table = {"id": ["A", "B", "C"], "x": [0.0, 1.0, 2.0]}
-    sizes = {"eps": 0.5, "span": 10.0} | {what: size}
-    try:
-        study = nw.create_study(options=table, model="linear", **sizes)
-    except ValueError as problem:
-        refusal = str(problem)
-    else:
-        refusal = None
-    if refusal is not None:
-        assert what in refusal
-        return
-    told(study, [{"option": name, "value": 1.0 + k, "se": 0.1} for k, name in enumerate("ABC")])
-    assert not math.isnan(study.certificate().bound)
-    assert study.ask()
-
-
-@pytest.mark.parametrize("value", [1e150, 1e200, -1e300])
-@pytest.mark.parametrize(
-    "where",
-    [{"option": "A"}, {"option": "A", "block": "b"}, {"plus": "A", "minus": "B"}],
-    ids=["alone", "in a block", "as a difference"],
-)
-def test_a_value_beyond_all_measure_is_refused_or_certificate_and_ask_go_on(value, where):
-    study = nw.create_study(options=["A", "B"], eps=0.5)
-    told(study, [{"option": name, "value": 1.0, "se": 0.1, "block": "b"} for name in "AB"])
-    try:
-        study.tell(**where, value=value, se=0.1)
-    except ValueError as problem:
-        refusal = str(problem)
-    else:
-        refusal = None
-    assert refusal is None or ("value" in refusal and study.n_measurements == 2)
-    assert not math.isnan(study.certificate().bound)
-    assert "Study 'study'" in repr(study)
-    assert study.ask()
-
-
 # A tie is no difference.
-
-
-def test_a_perfect_tie_of_wins_and_losses_certifies_nobody():
-    study = nw.create_study(options=["A", "B"], eps=0.1)
-    try:
-        study.tell(plus="A", minus="B", successes=5000, trials=10000)
-    except ValueError:
-        assert study.n_measurements == 0  # refused: a share is no difference
-        return
-    certificate = study.certificate()
-    assert certificate.bound > 0.0
-    assert certificate.candidates == ("A", "B")
 
 
 def test_the_exact_twin_itself_knows_a_case_by_heart():

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
-from tests.support.effort import effort
+from tests.support.effort import LONG, effort
 
 import noisewise as nw
 from noisewise.study.log.measurements import Columns
@@ -130,8 +130,8 @@ def test_what_is_kept_is_what_a_fresh_look_finds(model, sizes):
 
 
 #: Studies at confidence 0.5; more misses than this have a probability below 1e-6: 0.425 of 150 are 64, with a
-#: standard deviation of 6, and of 60 they are 26, with one of 4.
-STUDIES, MOST_MISSES = effort((60, 44), (150, 93))
+#: standard deviation of 6, and of 40 they are 17, with one of 3.
+STUDIES, MOST_MISSES = effort((40, 35), (150, 93))
 LOOKS = (5, 9, 17, 33)
 
 
@@ -161,7 +161,8 @@ def test_regions_hold_at_every_moment_whatever_a_knowing_sampler_does():
             plus.append(most if count % 2 else int(np.argmin(off)))
             noise.append(rng.normal())
         missed.append(wrong)
-    assert 0 < sum(missed) <= MOST_MISSES
+    assert sum(missed) <= MOST_MISSES
+    assert any(missed) or not LONG  # or the test could not fail
 
 
 def columns_of(plus, value):

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_manner, expected_noise
@@ -71,7 +72,7 @@ def same_as_opened_anew(study):
 def test_a_study_that_went_on_is_one_that_was_opened_anew(kind):
     rng = np.random.default_rng(KINDS.index(kind))
     study = nw.create_study(options=NAMES, eps=0.1, goal="min")
-    for step in range(40):
+    for step in range(effort(16, 40)):
         study.tell_all([told(kind, rng) for _ in range(int(rng.integers(1, 9)))])
         number = int(rng.integers(1, study.n_measurements + 1))
         if step % 7 == 3 and number not in study._state.voided:
@@ -79,7 +80,7 @@ def test_a_study_that_went_on_is_one_that_was_opened_anew(kind):
         if step % 7 == 5 and number not in study._state.voided:
             content = told(kind, rng)
             study.amend(number, "a test", **{k: v for k, v in content.items() if k not in ("plus", "minus")})
-        if step == 30:
+        if step == 12:
             study.exclude(NAMES[3], "a test")
         assert same_as_opened_anew(study)
         if step % 13 == 12:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from tests.support.effort import long_beyond
 from tests.support.measured import random_columns
 
 from noisewise.core.choice.radius import SCALE_SHARES, SCALES
@@ -151,7 +152,7 @@ def region_and_points(problem, level):
     return WeightRegion(units, martingales, level), np.array(points), inside
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", long_beyond(2, range(6), "statistics"))
 def test_ellipsoids_hold_the_region_and_little_more(seed):
     problem = Problem(20 + seed)
     region, points, inside = region_and_points(problem, 3.0)

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from tests.support.effort import effort
+from tests.support.effort import effort, long_beyond
 
 import noisewise as nw
 from noisewise.core.support.randomness import generator
@@ -74,7 +74,7 @@ def really(study, path, eps, batch=1):
     return told, asked
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", long_beyond(1, [1, 2], "simulations"))
 @pytest.mark.parametrize(
     ("model", "n"),
     [
@@ -106,7 +106,7 @@ def test_a_path_of_differences_is_the_study_driven_step_by_step(monkeypatch):
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
-@pytest.mark.parametrize("batch", [2, 4])
+@pytest.mark.parametrize("batch", long_beyond(1, [4, 2], "simulations"))
 def test_a_batch_is_asked_for_as_the_study_does(model, batch):
     study = daily_study(model, 6)
     path, outcome = future_of(study, 3, EPS[model], batch=batch)
@@ -117,6 +117,7 @@ def test_a_batch_is_asked_for_as_the_study_does(model, batch):
     assert asked >= 0.75 * told
 
 
+@pytest.mark.long("simulations")
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
 def test_seldom_looks_take_as_many_measurements_as_steps(model, monkeypatch):
     study, paths = daily_study(model, 8), effort(6, 12)
@@ -158,22 +159,6 @@ def test_blocks_named_by_dates_are_days():
     assert forecast.blocks_high == math.ceil(plan.high / 4)
 
 
-def test_other_blocks_are_blocks():
-    study = daily_study(name="plate {}".format)
-    plan = study.plan(block=6, batch=3, noise=0.3, paths=9)
-    assert " more block" in plan.sentence
-    assert str(plan).splitlines()[1] == (
-        "Assumed: blocks of 6, the present one filled up first (2 more) and not counted, 3 asked for at "
-        "once, noise as stated (sigma 0.3), the rule race."
-    )
-    content = plan.to_plain()
-    assert (content["block"], content["batch"], content["rule"]) == (6, 3, "race")
-    assert content["assumed"][0] == "blocks of 6"
-    assert content["forecasts"][0]["unit"] == "block"
-    assert content["forecasts"][0]["blocks"] == plan.blocks
-    assert "More blocks" in study.plot.plan(plan).to_dict()["layer"][0]["encoding"]["x"]["axis"]["title"]
-
-
 def test_a_study_without_blocks_has_none_unless_they_are_said():
     study = nw.create_study(options=["A", "B", "C"], eps=0.6)
     for option, value in zip("ABC", (1.0, 0.2, 0.4), strict=True):
@@ -183,20 +168,6 @@ def test_a_study_without_blocks_has_none_unless_they_are_said():
     assert plan.blocks is None
     assert "Assumed: no blocks, asked for one by one" in str(plan)
     assert study.plan(paths=4, block=3).blocks > 0
-
-
-def test_what_the_present_block_is_enough_for_needs_no_further_day():
-    study = daily_study(size=6, days=2)
-    study.tell(option="o0", value=0.0, se=SIGMA, block="2026-12-24")
-    plan = study.plan(noise=1e-3, eps=1.0, paths=4)
-    assert plan.blocks == 0
-    assert "no further day (80 %: 0 to 0), about " in plan.sentence
-
-
-def test_small_blocks_take_more_measurements_than_one_large_one():
-    study = daily_study(n=8, size=8)
-    small, large = (study.plan(block=size, paths=12).median for size in (2, 1000))
-    assert small > 1.2 * large
 
 
 @pytest.mark.parametrize("policy", ["vage", "uniform"])

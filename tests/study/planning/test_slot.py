@@ -46,15 +46,6 @@ def test_it_reserves_nothing_and_reckons_with_what_is_under_way():
     assert study.slot(0.2)[0].option == "A"  # B will be known soon
 
 
-def test_several_slots_share_the_work():
-    study = two_leaders()
-    loud, quiet = study.slot([0.3, 0.01])
-    assert (loud.sigma, quiet.sigma) == (0.3, 0.01)
-    assert quiet.option == "B"  # the quietest chooses first
-    assert loud.option == "A"
-    assert loud.bound_before == pytest.approx(quiet.bound_after)
-
-
 def test_costs_are_respected():
     dear = two_leaders(columns={"cost": [1.0, 500.0, 1.0, 1.0]})
     (slot,) = dear.slot(0.05)
@@ -77,40 +68,6 @@ def test_before_anything_is_known_it_looks_at_what_is_cheapest():
     assert slot.usual is None
     study.tell(option="B", value=1.0, se=0.1)
     assert study.slot(0.1)[0].option == "A"  # never measured
-
-
-def test_in_the_linear_model_any_option_may_teach_about_the_race():
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(12, 2))
-    table = {"id": [f"o{k}" for k in range(12)], "a": features[:, 0], "b": features[:, 1]}
-    study = nw.create_study(options=table, model="linear", eps=0.5, span=8.0)
-    for k in range(12):
-        study.tell(option=f"o{k}", value=float(features[k] @ [1.0, 0.4]), se=1.0)
-    first, second = study.slot([0.02, 0.02])
-    assert second.bound_after < 0.7 * first.bound_before  # a level and a slope take two
-    assert first.option != second.option
-
-
-def test_with_deviations_an_option_teaches_most_about_itself():
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(8, 2))
-    table = {"id": [f"o{k}" for k in range(8)], "a": features[:, 0], "b": features[:, 1]}
-    study = nw.create_study(options=table, model="linear+deviation", deviation=1.0, eps=0.5, span=8.0)
-    for _ in range(2):
-        for k in range(8):
-            study.tell(option=f"o{k}", value=float(features[k] @ [1.0, 0.4]), se=0.5)
-    (slot,) = study.slot(0.05)
-    assert slot.option in (slot.recommended, slot.rival)
-    assert slot.bound_after < slot.bound_before
-
-
-def test_excluded_options_are_left_out_and_the_best_is_said():
-    study = two_leaders()
-    study.exclude("B", "sold out")
-    assert study.slot(0.05)[0].option != "B"
-    for option, value in (("A", 5.0), ("C", 1.0), ("D", 0.0)):
-        study.tell(option=option, value=value, se=0.01)
-    assert "nothing left to decide" in str(study.slot(0.05)[0])
 
 
 def test_refusals():
@@ -162,32 +119,3 @@ def test_standard_errors_are_those_that_the_study_has_before_and_then(make):
     # What it taught is what the ledger says of it afterwards.
     if study._now().state.model.span is not None:  # else the ledger's unit changes with the estimates
         assert study.worth().ledger["information"][-1] == pytest.approx(slot.information, rel=1e-6)
-
-
-def test_extra_scatter_makes_a_quiet_slot_a_usual_one():
-    study = scattered_study()
-    (slot,) = study.slot(0.01)
-    assert slot.usual == pytest.approx(1.01 / 1.0001)
-    assert slot.se_after == pytest.approx(0.579, abs=1e-3)
-    assert "worth 1.01 usual measurements" in str(slot)
-    (slot,) = study.slot(0.1)
-    assert "worth 1 usual measurement." in str(slot)
-    (job,) = study.ask(sigma=0.1)
-    assert "this slot is worth 1 usual measurement " in job.why
-
-
-def test_a_job_without_sigma_is_expected_with_the_usual_noise():
-    study = scattered_study()
-    (job,) = study.ask()
-    (slot,) = study.slot(0.1)
-    study.tell(job, 1.5, se=0.1)
-    assert study.slot(0.1)[0].bound_before == pytest.approx(slot.bound_before)
-
-
-def test_what_is_not_known_is_not_given_an_error():
-    empty = nw.create_study(options=["A", "B"], eps=0.5)
-    (slot,) = empty.slot(0.1)
-    assert slot.se_before is None
-    assert slot.se_after == pytest.approx(0.1)
-    assert "A would be known to ±0.1, not known yet." in str(slot)
-    assert slot.to_plain()["se_before"] is None

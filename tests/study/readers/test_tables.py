@@ -68,16 +68,6 @@ def test_sums_that_no_readings_have_are_refused(cells, why):
         read_text(f"option,n,sum,sum_squares\na,{cells}\nb,3,6.5,15.5\n", "sums")
 
 
-def test_whole_numbers_are_exact_and_all_alike_is_no_mistake():
-    (row, _) = read_text("option,n,sum,ss\na,100,100,100\nb,100,70,70\n", "sums").rows
-    assert row.fields["sd"] == 0.0
-
-
-def test_a_table_without_sums_of_squares_is_told_as_counts():
-    with pytest.raises(ValueError, match="sum_squares is no known column"):
-        read_text("option,n,sum\na,100,70\n", "sums")
-
-
 def test_metafor_tells_effects_with_their_variances():
     readout = nw.readers.read(fixture("metafor", "escalc.csv"))
     assert [row.fields["option"] for row in readout.rows] == ["A", "A", "B", "B", "C"]

@@ -1,5 +1,6 @@
 """A study that is measured on a cluster: told here, measured again where a worker died."""
 
+import math
 import os
 import random
 import signal
@@ -17,6 +18,12 @@ TRUTH = {"A": 1.0, "B": 1.6, "C": 0.4}
 def client():
     with small_cluster() as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def patient_runs(monkeypatch):
+    """A run waits for slow measurements, however long they take, so that results are told in order."""
+    monkeypatch.setattr("noisewise.study.running.run.PATIENCE", math.inf)
 
 
 def measured(job):
@@ -46,6 +53,7 @@ def new_study():
     return nw.create_study(options=list(TRUTH), eps=0.3)
 
 
+@pytest.mark.long("clusters")
 def test_a_cluster_measures_what_threads_would(client):
     here, there, by_address = new_study(), new_study(), new_study()
     one = here.run(measured, workers=2)
@@ -57,6 +65,7 @@ def test_a_cluster_measures_what_threads_would(client):
     assert client.status == "running"  # it was lent
 
 
+@pytest.mark.long("clusters")
 def test_a_worker_that_dies_while_it_measures_costs_nothing(client, tmp_path):
     here, there = new_study(), new_study()
     one = here.run(measured, workers=2)
@@ -66,6 +75,7 @@ def test_a_worker_that_dies_while_it_measures_costs_nothing(client, tmp_path):
     assert other.certificate.bound == one.certificate.bound
 
 
+@pytest.mark.long("clusters")
 def test_an_exception_on_a_worker_is_a_failure_with_its_reason(client):
     study = new_study()
     run = study.run(fail_at_b, workers=2, on=client, on_error="exclude")
@@ -73,6 +83,7 @@ def test_an_exception_on_a_worker_is_a_failure_with_its_reason(client):
     assert run.failed >= 1
 
 
+@pytest.mark.long("clusters")
 def test_a_plan_on_a_cluster_simulates_all_futures_and_says_what_it_would_say_here(client):
     study = new_study()
     for option, value in TRUTH.items():

@@ -55,11 +55,6 @@ def test_bars_stand_on_the_recommended_estimate_if_and_only_if_an_option_may_be_
             assert row["candidate"] == (row["high"] >= at if goal == "max" else row["low"] <= at)
 
 
-def test_the_chart_says_what_either_end_means():
-    (said,) = {" ".join(measured("max").plot.intervals().to_dict()["title"]["subtitle"])}
-    assert "towards better values if this option is the best, towards worse ones if the recommended" in said
-
-
 def test_an_estimate_outside_of_its_limits_is_where_the_bar_ends(tmp_path):
     rng = np.random.default_rng(3)
     study = nw.create_study(options=["a", "b", "c"], goal="min", scale="log", noise="symmetric", eps=0.05)

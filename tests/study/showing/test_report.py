@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.support.effort import effort, long_beyond
 from tests.support.report_states import STATES, told_study
 
 import noisewise as nw
@@ -97,7 +98,7 @@ def test_it_asks_for_nothing_and_runs_nothing(page):
     assert not re.search(r"""(\ssrc|href|\sstyle|\son\w+)\s*=|url\(|@import""", text)
 
 
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+@pytest.mark.parametrize("state", STATES[:: effort(3, 1)], ids=lambda state: state.__name__)
 def test_its_claims_are_those_of_the_certificate(state, tmp_path):
     study = state()
     certificate = json.loads(study.certificate().to_json())
@@ -150,6 +151,7 @@ def test_ten_thousand_measurements_stay_small_and_take_few_looks(tmp_path, monke
     assert re.search(r"[\d,]+ of 10,000 are drawn", read.text)
 
 
+@pytest.mark.long("pages")
 def test_it_needs_no_library_of_charts(tmp_path):
     code = f"""
 import sys, noisewise as nw
@@ -172,46 +174,6 @@ def test_a_study_without_anything(tmp_path):
     assert "What it would take" not in study.report(tmp_path / "empty.html").read_text("utf-8")
 
 
-def test_withheld_studies_say_what_to_do_and_no_more(tmp_path):
-    study = nw.create_study(options=["A", "B"], eps=0.1)
-    for value in (0.0, 10.0, 20.0):
-        study.tell(option="A", value=value, se=0.1)
-        study.tell(option="B", value=value, se=0.1)
-    page = Reader(study.report(tmp_path / "withheld.html", plan=study.plan(paths=2)).read_text("utf-8"))
-    assert "Certificate withheld" in page.text
-    assert "the plan assumes that it fits" in page.text
-    assert study.check().remedies[0] in page.text
-    assert "Measure A" not in page.text
-
-
-def test_equal_bars_are_said_and_not_drawn(tmp_path):
-    study = nw.create_study(options=[f"o{k}" for k in range(5)], eps=0.4)
-    for k in range(5):
-        study.tell(option=f"o{k}", value=0.1 * k, se=0.2)
-    text = study.report(tmp_path / "equal.html").read_text("utf-8")
-    assert "All measurements were worth about the same: 20.0 % each of all that was learnt." in text
-    assert 'id="worth"' not in text
-    assert study.plot.worth().to_dict()["title"]["text"][0].startswith("All measurements were worth about")
-
-
-def test_only_differences_are_shown_where_nothing_else_is_known(tmp_path):
-    study = nw.create_study(options=["A", "B", "lone"], eps=0.1, unit="ms")
-    for day in ("mon", "tue"):
-        study.tell(option="A", value=1.0, se=0.1, block=day)
-        study.tell(option="B", value=1.5, se=0.1, block=day)
-    study.tell(option="lone", value=900.0, se=0.1, block="other")
-    read = Reader(study.report(tmp_path / "page.html").read_text("utf-8"))
-    assert "Difference to B (ms)" in read.text
-    rows = {row["rowheader"]: row for row in read.rows if "rowheader" in row}
-    assert rows["A"]["number main"] == "−0.50 ± 0.10"
-    assert rows["lone"]["number main"] == "–"
-    assert rows["lone"]["standing"] == "may be the best, not linked"
-    assert (
-        study.plot.intervals().to_dict()["layer"][1]["encoding"]["x"]["axis"]["title"]
-        == "Difference to B (ms)"
-    )
-
-
 def test_refusals(tmp_path, page):
     with pytest.raises(ValueError, match=r"`path` must end in \.html"):
         page[0].report(tmp_path / "a.pdf")
@@ -219,7 +181,7 @@ def test_refusals(tmp_path, page):
         page[0].report(tmp_path / "nowhere" / "a.html")
 
 
-@pytest.mark.parametrize("name", ["intervals", "bound", "worth", "residuals"])
+@pytest.mark.parametrize("name", long_beyond(1, ["intervals", "bound", "worth", "residuals"], "pages"))
 def test_the_same_charts_from_python(page, tmp_path, name):
     chart = getattr(page[0].plot, name)()
     assert chart.to_dict()["title"]["text"]
@@ -233,17 +195,6 @@ def test_a_plan_as_a_chart(page):
     priced = study.plan(menu=[(0.5, 1.0), (0.05, 3.0)], paths=4)
     assert study.plot.plan(priced).to_dict()["layer"][0]["encoding"]["x"]["axis"]["title"].startswith("Cost")
     assert ".bound()" in repr(study.plot)
-
-
-def test_charts_of_nothing_are_refused():
-    study = nw.create_study(options=["A", "B"], eps=0.1)
-    for name, words in (
-        ("bound", "no bound yet"),
-        ("worth", "nothing was measured"),
-        ("residuals", "nothing"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            getattr(study.plot, name)()
 
 
 def test_names_of_any_kind_survive(tmp_path):
@@ -296,12 +247,3 @@ def test_the_residuals_drawn_are_those_that_the_check_tells_of(tmp_path):
     assert largest > 2.0
     assert "80 % of the residuals" in Reader(study.report(tmp_path / "r.html").read_text("utf-8")).text
     assert drawn["title"]["text"] == ["80 % of the residuals lie within two standard errors"]
-
-
-def test_measurements_that_cannot_be_judged_are_left_out_of_the_residuals_and_counted(tmp_path):
-    study = nw.create_study(options=["A", "B"], eps=0.01)
-    for value in (1.0, 1.1, 1.3):
-        study.tell(option="A", value=value, se=0.1)
-        study.tell(option="B", value=value)
-    text = Reader(study.report(tmp_path / "r.html").read_text("utf-8")).text
-    assert "3 measurements whose error bars cannot be judged are left out." in text

@@ -10,7 +10,10 @@ AXE = Path(__file__).parents[2] / "vendor" / "axe-core" / "axe.min.js"
 #: A state of each kind of page: with a bound, withheld, without a bound and with long names, with nothing.
 SHOWN = ("told_study", "ready", "heavy_misfit", "days", "network", "nothing")
 LOOKS = [(1280, False), (1280, True), (400, False), (400, True), (360, False)]
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+pytestmark = [
+    pytest.mark.long("browsers"),
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Stores to test with; PostgreSQL runs where its server is installed, and must run in CI."""
+"""Stores to test with; PostgreSQL runs in the long suite, where its server is installed."""
 
 import os
 
@@ -22,7 +22,7 @@ def postgres():
     context.__exit__(None, None, None)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgresql", marks=pytest.mark.long("PostgreSQL"))])
 def open_storage(request, tmp_path):
     """Opens handles to one store, of each kind."""
     if request.param == "memory":

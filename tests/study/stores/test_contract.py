@@ -11,6 +11,19 @@ def test_the_store_keeps_its_promise(open_storage, check):
     check(open_storage)
 
 
+def test_postgresql_keeps_every_promise(postgres):
+    """In one test, so that a run starts one server."""
+    opened = []
+
+    def open_one(**options):
+        opened.append(nw.open_store(postgres.address, create=True, **options))
+        return opened[-1]
+
+    check_storage(open_one)
+    for store in opened:
+        store.close()
+
+
 class Forgetful(nw.MemoryStorage):
     """Loses the second of two events."""
 

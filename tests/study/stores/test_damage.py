@@ -5,7 +5,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import uuid
 import warnings
 from pathlib import Path
@@ -16,7 +15,6 @@ from tests.support.threads import run_at_once
 
 import noisewise as nw
 from noisewise.study.stores.database import commits, migrations
-from noisewise.study.stores.protocol import Event
 from noisewise.study.stores.sqlite import disks
 
 
@@ -187,6 +185,7 @@ def test_waiting_for_another_writer_ends_with_a_sentence(tmp_path):
     assert study.n_measurements == 7
 
 
+@pytest.mark.long("PostgreSQL")
 def test_the_same_on_postgresql(postgres):
     store = nw.open_store(postgres.address, create=True, timeout=0.05)
     study = nw.create_study(store, name="locked", options=["A", "B"], eps=0.1)
@@ -222,6 +221,7 @@ def cut_at(store, moment):
         )
 
 
+@pytest.mark.long("PostgreSQL")
 @pytest.mark.parametrize("moment", ["insert", "commit"])
 def test_a_connection_lost_in_the_middle_of_a_transaction(postgres, moment):
     store = nw.open_store(postgres.address, create=True)
@@ -240,6 +240,7 @@ def test_a_connection_lost_in_the_middle_of_a_transaction(postgres, moment):
     store.close()
 
 
+@pytest.mark.long("PostgreSQL")
 def test_a_commit_whose_answer_is_lost_is_found_in_the_log(postgres, monkeypatch):
     """The server committed, but the answer never came: the change counts, once."""
     store = nw.open_store(postgres.address, create=True)
@@ -270,6 +271,7 @@ def test_a_server_that_is_not_there(tmp_path):
     assert "secret" not in message
 
 
+@pytest.mark.long("PostgreSQL")
 def test_a_database_without_studies(postgres):
     engine = sqlalchemy.create_engine(postgres.address.replace("postgresql:", "postgresql+psycopg:"))
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -277,11 +279,7 @@ def test_a_database_without_studies(postgres):
     engine.dispose()
     address = postgres.address.replace("/postgres?", "/empty?")
     refused(lambda: nw.load_study(address), ValueError, "holds no studies")
-    made = [threading.Thread(target=lambda: nw.open_store(address, create=True).close()) for _ in range(4)]
-    for thread in made:
-        thread.start()
-    for thread in made:
-        thread.join()
+    run_at_once(lambda _: nw.open_store(address, create=True).close(), range(4))
     assert nw.open_store(address).names() == []
 
 
@@ -320,19 +318,19 @@ def test_killed_in_the_middle_of_a_transaction(tmp_path):
         assert study.frame("measurements")["key"].to_list()[-1] == "acknowledged"
 
 
+@pytest.mark.long("processes")
 def test_a_fork_has_connections_of_its_own(tmp_path):
-    study = make(tmp_path / "s.db")
-    child = os.fork() if threading.active_count() == 1 else None
-    if child is None:
-        pytest.skip("other threads are running")
-    if child == 0:
-        try:
-            study.tell(option="A", value=1.0, se=0.1, key="child")
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    study.tell(option="A", value=1.0, se=0.1, key="parent")
-    assert study.frame("measurements")["key"].to_list()[-2:] == ["child", "parent"]
+    make(tmp_path / "s.db")
+    script = (
+        "import os, sys, noisewise as nw\n"
+        "study = nw.load_study(sys.argv[1])\n"
+        "child = os.fork()\n"
+        "study.tell(option='A', value=1.0, se=0.1, key='parent' if child else 'child')\n"
+        "os.waitpid(child, 0) if child else os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, tmp_path / "s.db"], check=True)
+    keys = nw.load_study(tmp_path / "s.db").frame("measurements")["key"].to_list()
+    assert sorted(keys[-2:]) == ["child", "parent"]
 
 
 def test_a_network_file_system_gets_a_warning(tmp_path, monkeypatch):
@@ -356,19 +354,30 @@ def test_a_network_file_system_gets_a_warning(tmp_path, monkeypatch):
         make(tmp_path / "s.db")
 
 
-def test_events_of_a_damaged_body_are_told(tmp_path):
-    make(tmp_path / "s.db")._storage.close()
-    change(tmp_path / "s.db", "UPDATE noisewise_events SET body = '{' WHERE number = 2")
-    refused(lambda: nw.load_study(tmp_path / "s.db"), ValueError, "is damaged", "restore a backup")
-
-
-def test_a_name_must_be_readable(tmp_path):
-    for name in ("", " x", "a\nb"):
-        refused(lambda n=name: make(tmp_path / "s.db", name=n), ValueError, "`name` must be a few printable")
-    assert not (tmp_path / "s.db").exists()
-
-
-def test_numbers_of_events_follow_each_other(tmp_path):
-    store = nw.open_store(tmp_path / "s.db", create=True)
-    store.create("x", {})
-    refused(lambda: store.append("x", 0, [Event(2, 0.0, "ask", {})]), ValueError, "numbered on from 0")
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        "BEFORE INSERT ON noisewise_events BEGIN SELECT RAISE(IGNORE); END",
+        "AFTER INSERT ON noisewise_events BEGIN DELETE FROM noisewise_events WHERE number = NEW.number; END",
+        "BEFORE UPDATE ON noisewise_heads BEGIN SELECT RAISE(IGNORE); END",
+        "AFTER INSERT ON noisewise_events BEGIN UPDATE noisewise_events SET body = '{}'; END",
+    ],
+)
+def test_nothing_is_acknowledged_in_a_store_with_a_trigger(tmp_path, trigger):
+    path = tmp_path / "s.db"
+    study = make(path)
+    change(path, f"CREATE TRIGGER t {trigger}")
+    for act in (
+        lambda: study.tell(option="A", value=1.0, se=0.3),
+        lambda: nw.load_study(path).tell(option="A", value=1.0, se=0.3),
+        lambda: nw.create_study(path, name="another", options=["A", "B"], eps=0.5),
+    ):
+        with pytest.raises(
+            ValueError, match="has a trigger, 't', which could drop or change what is written"
+        ):
+            act()
+    change(path, "DROP TRIGGER t")
+    again = nw.load_study(path)
+    assert again.n_measurements == 6
+    again.tell(option="A", value=1.0, se=0.3)
+    assert nw.load_study(path).n_measurements == 7

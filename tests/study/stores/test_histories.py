@@ -213,7 +213,7 @@ def commits_fail(monkeypatch):
     return arm
 
 
-@pytest.mark.parametrize("seed", range(effort(3, 6)))
+@pytest.mark.parametrize("seed", range(effort(1, 6)))
 def test_nothing_acknowledged_is_missing_or_doubled(open_storage, seed):
     name = f"history {seed} {uuid.uuid4().hex}"
     world = simulate(seed, open_storage, name)
@@ -225,7 +225,7 @@ def test_nothing_acknowledged_is_missing_or_doubled(open_storage, seed):
     assert study.certificate().to_json() == nw.load_study(open_storage(), name).certificate().to_json()
 
 
-@pytest.mark.parametrize("seed", range(effort(2, 3)))
+@pytest.mark.parametrize("seed", range(effort(1, 3)))
 def test_the_same_with_commits_that_fail(open_storage, seed, monkeypatch, commits_fail):
     if isinstance(open_storage(), nw.MemoryStorage):
         pytest.skip("memory has no commits")

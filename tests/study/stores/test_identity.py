@@ -6,13 +6,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import uuid
+from pathlib import Path
 
 import pytest
 
 import noisewise as nw
-from noisewise.study.stores.sqlite import leftovers
 from noisewise.study.stores.sqlite.identity import Watch
 
 
@@ -24,10 +23,8 @@ def make(path, count=6, **more):
 
 
 def refused(action, *sentences, error=nw.StoreChangedError):
-    start = time.monotonic()
     with pytest.raises(error) as caught:
         action()
-    assert time.monotonic() - start < 5.0
     for sentence in sentences:
         assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -68,6 +65,7 @@ def test_a_file_beside_the_log_of_another_store_is_refused(tmp_path):
         refused(action, "'z.db-wal' beside ", "belongs to another store", "noisewise restore")
 
 
+@pytest.mark.long("kills")
 def test_an_older_copy_of_the_same_file_beside_a_newer_log_is_refused(tmp_path):
     path = tmp_path / "z.db"
     study = make(path)
@@ -79,13 +77,6 @@ def test_an_older_copy_of_the_same_file_beside_a_newer_log_is_refused(tmp_path):
     killed_worker(path, 3)
     shutil.copy(tmp_path / "copy.db", path)
     refused(lambda: nw.load_study(path), "belongs to another store, or to another state of this one")
-
-
-def test_a_killed_workers_log_belongs_to_its_store(tmp_path):
-    make(tmp_path / "z.db")._storage.close()
-    killed_worker(tmp_path / "z.db", 5)
-    killed_worker(tmp_path / "z.db", 5)
-    assert nw.load_study(tmp_path / "z.db").n_measurements == 16
 
 
 @pytest.mark.parametrize("how", ["copied over", "moved over", "removed", "raw copy over", "moved away"])
@@ -173,6 +164,7 @@ def test_another_history_of_the_same_length_is_noticed(tmp_path, open_storage):
         other.tell(option="B", value=2.0, se=0.1)  # also when it has become longer
 
 
+@pytest.mark.long("PostgreSQL")
 def test_a_database_that_was_made_anew_is_another_store(postgres):
     store = nw.open_store(postgres.address, create=True)
     study = nw.create_study(store, name="made anew", options=["A", "B"], eps=0.5)
@@ -184,6 +176,7 @@ def test_a_database_that_was_made_anew_is_another_store(postgres):
     store.close()
 
 
+@pytest.mark.long("kills")
 def test_a_second_handle_does_not_end_the_locks_of_the_first(tmp_path):
     """Closing any descriptor of a file ends SQLite's locks; another process then removed the log."""
     path = tmp_path / "z.db"
@@ -200,37 +193,22 @@ def test_a_second_handle_does_not_end_the_locks_of_the_first(tmp_path):
     assert nw.load_study(path).n_measurements == 8
 
 
+def times_open(path):
+    """How often this process has a file open."""
+    return sum(os.path.realpath(at) == str(path) for at in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are listed on Linux only")
 def test_a_watch_is_closed_with_its_last_user(tmp_path):
     path = tmp_path / "z.db"
     make(path)._storage.close()
-    before = len(os.listdir("/proc/self/fd"))
     watches = [Watch(path) for _ in range(3)]
-    assert len(os.listdir("/proc/self/fd")) == before + 1
+    assert times_open(path) == 1
     for watch in watches:
         watch.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert times_open(path) == 0
     assert watches[0].header().is_sqlite  # and opened again when it is needed
     watches[0].close()
-
-
-def test_a_log_that_is_being_written_is_not_taken_for_a_foreign_one(tmp_path, monkeypatch):
-    """Looks at file and log are of different moments: only what stays amiss is."""
-    path = tmp_path / "z.db"
-    study = make(path)
-    watch = Watch(path)
-    real, calls = leftovers.read_log, []
-
-    def amiss_at_first(place):
-        calls.append(place)
-        log = real(place)
-        early = log.first._replace(counter=log.first.counter + 7)
-        return log._replace(first=early) if len(calls) == 1 else log
-
-    monkeypatch.setattr(leftovers, "read_log", amiss_at_first)
-    leftovers.check_log(watch)
-    assert len(calls) > 1
-    watch.close()
-    study._storage.close()
 
 
 def test_restoring_replaces_a_store_safely(tmp_path):
@@ -253,6 +231,7 @@ def test_restoring_replaces_a_store_safely(tmp_path):
     assert len(ids) == 3
 
 
+@pytest.mark.long("kills")
 def test_restoring_over_a_damaged_file_and_over_leftovers(tmp_path):
     path, backup = tmp_path / "z.db", tmp_path / "backup.db"
     make(path)._storage.close()
@@ -284,19 +263,3 @@ def test_a_backup_that_is_not_whole_is_not_restored(tmp_path):
     refused(lambda: nw.restore_store(path, path), "another file than the store", error=ValueError)
     refused(lambda: nw.restore_store(path, "postgresql://u@h/d"), "with its own tools", error=ValueError)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["backup.db", "z.db"]
-
-
-def test_restoring_keeps_a_log_that_belongs_to_another_file_as_it_is(tmp_path):
-    path, backup, moved = tmp_path / "z.db", tmp_path / "backup.db", tmp_path / "moved.db"
-    make(path)._storage.close()
-    nw.backup_store(path, backup)
-    killed_worker(path)
-    path.rename(moved)  # by hand, without its log
-    path.write_bytes(backup.read_bytes())
-    log = path.with_name("z.db-wal").read_bytes()
-    refused(lambda: nw.load_study(path), "belongs to another store")
-    kept = nw.restore_store(backup, path)
-    assert nw.load_study(path).n_measurements == 6
-    assert kept.with_name(kept.name + "-wal").read_bytes() == log
-    kept.with_name(kept.name + "-wal").rename(tmp_path / "moved.db-wal")
-    assert nw.load_study(moved).n_measurements == 26

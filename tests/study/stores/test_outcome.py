@@ -171,6 +171,7 @@ def test_a_store_without_ids_is_looked_at_by_content():
     assert study.n_measurements == 1
 
 
+@pytest.mark.long("PostgreSQL")
 def test_a_server_that_is_gone_at_the_commit_leaves_it_unknown(postgres, monkeypatch):
     """The commit arrives, its answer does not, and then nobody answers any more."""
     store = nw.open_store(postgres.address, create=True, timeout=2.0)

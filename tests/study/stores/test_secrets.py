@@ -29,6 +29,7 @@ def test_a_password_is_nowhere(address, tmp_path, caplog):
     assert "hunter2" not in " ".join(record.getMessage() for record in caplog.records if record.name.startswith("sqlalchemy"))  # fmt: skip  # noqa: E501
 
 
+@pytest.mark.long("PostgreSQL")
 def test_an_open_store_shows_its_address_without_secrets(postgres):
     address = f"{postgres.address}&password=hunter2"
     store = nw.open_store(address, create=True)

@@ -1,4 +1,4 @@
-"""Many processes on one store, one of them killed at random moments."""
+"""Many processes on one store, one of them killed in the middle of its work."""
 
 import json
 
@@ -9,14 +9,20 @@ from tests.support.workers import run
 import noisewise as nw
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("sqlite", marks=pytest.mark.long("kills")),
+        pytest.param("postgresql", marks=pytest.mark.long("PostgreSQL")),
+    ],
+)
 def test_nothing_acknowledged_is_lost_or_doubled(kind, tmp_path, request):
     address = str(tmp_path / "s.db") if kind == "sqlite" else request.getfixturevalue("postgres").address
-    outcome = run(address, tmp_path, workers=3, count=10, kills=1)
+    outcome = run(address, tmp_path, workers=3, count=12, kills=3)
     assert outcome.errors == []
     assert (outcome.lost, outcome.doubled, outcome.same) == (0, 0, True)
-    assert outcome.acknowledged == 30
-    assert outcome.kills == 1
+    assert outcome.acknowledged == 36
+    assert outcome.kills == 3
 
 
 def test_asking_at_once_never_gives_a_number_twice(open_storage):

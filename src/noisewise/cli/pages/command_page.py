@@ -45,7 +45,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
 | `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |
 | `noisewise.import/1` | `study`, `told`, `items`, `known`, `voided`, `empty`, `unasked`, `pending` \
-(numbers), `equal` (rows taken for measurements of other tables: `row`, `measurement`), `amended`, `missing` \
+(numbers), `amended`, `missing` \
 (ids of measurements), `unused_columns`, `dry_run`, `understood`, `notes` |
 | `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
 `confidence`, `policy`, `budget`, `budget_left` (measurements, or `null`), `pending` (jobs), `certificate`, \
@@ -55,7 +55,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.certify/1` | `study`, `certificate`, `written` |
 | `noisewise.verify/1` | `study`, `agrees`, `problem` (`certify --verify`) |
 | `noisewise.verify-log/1` | `fits`, `verdicts` (a list of `what`, `study`, `n_events`, `head`, `chained`, \
-`event`, `problem`): the command `verify` |
+`event`, `problem`, `said`): the command `verify` |
 | `noisewise.check/1` | `study`, `ok`, `reduced_chi_square`, `freedom`, `p_value`, `expected`, `problems`, \
 `notes`, `worst`, `remedies` (what to do, in words), \
 `advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`), \

@@ -13,7 +13,7 @@ def import_in_words(content: dict[str, Any]) -> list[str]:
 
     unused = [f"Columns not used: {', '.join(found)}."] if (found := content["unused_columns"]) else []
     if _nothing_new(content):
-        return [f"{counted(content['known'], 'row')}, all known already.", *_about_equal(content), *unused]
+        return [f"{counted(content['known'], 'row')}, all known already.", *unused]
     on_items = f" with {counted(content['items'], 'item')}" if content["items"] else ""
     parts = [f"told {counted(content['told'], 'result')}{on_items}"]
     if content["amended"]:
@@ -30,7 +30,6 @@ def import_in_words(content: dict[str, Any]) -> list[str]:
         parts.append(f"{content['unasked']} never asked for (fine)")
     under_way = f"; {counted(content['pending'], 'suggestion')} under way" if content["pending"] else ""
     lines = [f"{', '.join(parts)}{under_way}."]
-    lines += _about_equal(content)
     if content["missing"]:
         are, they = ("is", "it counts") if len(content["missing"]) == 1 else ("are", "they count")
         lines.append(
@@ -50,17 +49,3 @@ def _nothing_new(content: dict[str, Any]) -> bool:
     """Whether all rows were known: nothing was told, corrected, voided, empty or gone."""
     others = ("told", "voided", "empty", "amended", "missing", "notes")
     return bool(content["known"]) and not any(content[name] for name in others)
-
-
-def _about_equal(content: dict[str, Any]) -> list[str]:
-    """Which rows were taken for others by their content alone, and how to say that they are none."""
-    from noisewise.core.support.text import some_of
-
-    if not content["equal"]:
-        return []
-    pairs = some_of([f"row {one['row']} = {one['measurement']}" for one in content["equal"]])
-    one = len(content["equal"]) == 1
-    return [
-        f"Without a key, what equals a row of a table before is taken for it: {pairs}. If "
-        f"{'it was' if one else 'they were'} measured again, import with --again."
-    ]

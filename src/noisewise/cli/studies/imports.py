@@ -1,7 +1,6 @@
 """Whole tables, and result files of other tools: ``import``."""
 
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,8 +70,8 @@ Again = Annotated[
     bool,
     typer.Option(
         "--again",
-        help="Rows without keys that equal those of other tables were measured again; so was the whole "
-        "table if all of it was told before.",
+        help="Rows without keys that have something in common with other tables were measured again; so was "
+        "the whole table if all of it was told before.",
     ),
 ]
 Amend = Annotated[
@@ -111,7 +110,6 @@ def import_(
 
     Told again, each row counts once.
     """
-    from noisewise.study.intake.batch import KnownRowsWarning
     from noisewise.study.plain import import_content
 
     if add and skip:
@@ -123,8 +121,7 @@ def import_(
     how.check()
     opened = open_study(store, study, write=not dry_run)
     table = how.understood(opened)
-    with import_progress() as watch, warnings.catch_warnings():
-        warnings.simplefilter("ignore", KnownRowsWarning)  # said below, by number of rows
+    with import_progress() as watch:
         taken = opened.tell_many(
             table,
             match=True,

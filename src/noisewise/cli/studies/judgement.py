@@ -1,6 +1,5 @@
 """What follows from the measurements: ``status best certify check``."""
 
-import json as json_format
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -92,28 +91,25 @@ def certify(
 
 
 def _verify(study: Any, place: str, json: bool) -> None:
-    from noisewise.study.creation import verify_certificate
+    from noisewise.study.certificate.certificate import claimed_in
+    from noisewise.study.creation import compare_certificate
 
     text = sys.stdin.read() if place == "-" else _read(place)
     try:
-        plain = json_format.loads(text)
-        plain = plain.get("certificate", plain)
-        length = plain["n_events"]
-    except (ValueError, KeyError, AttributeError):
+        claimed_in(text)
+    except ValueError:
         raise ValueError(f"`verify` must be a certificate as JSON; {place!r} is not.") from None
-    if length > len(study.events()):
-        problem = f"the certificate was made after {length} events; the log has {len(study.events())}."
-    else:
-        try:
-            found = verify_certificate(json_format.dumps(plain), study)
-            report(
-                "verify", study, json, {"agrees": True, "problem": None}, f"The log agrees: {found.sentence}"
-            )
-            return
-        except ValueError as refusal:
-            problem = str(refusal)
-    report("verify", study, json, {"agrees": False, "problem": problem}, f"The log disagrees: {problem}")
-    raise typer.Exit(DISAGREES)
+    try:
+        compared = compare_certificate(text, study)
+        problem = compared.about_words or None
+        words = f"The log agrees{compared.about_time}: {compared.certificate.sentence}"
+    except ValueError as refusal:
+        problem = str(refusal)
+    if problem is not None:
+        words = f"The log disagrees: {problem}"
+    report("verify", study, json, {"agrees": problem is None, "problem": problem}, words)
+    if problem is not None:
+        raise typer.Exit(DISAGREES)
 
 
 def _read(place: str) -> str:

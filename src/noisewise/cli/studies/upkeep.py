@@ -104,6 +104,12 @@ Scale = Annotated[
     str, typer.Option(metavar="SCALE", help="linear, or log where ratios matter: then --eps is in per cent.")
 ]
 Lease = Annotated[float | None, typer.Option(help="For how many days a suggestion is reserved; default: 7.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        help="Seed of the order of --items and the rule's random choices; default: a new one, or 0."
+    ),
+]
 Policy = Annotated[str | None, typer.Option(help="The rule that makes suggestions, as name:option=value.")]
 Exported = Annotated[
     Path | None,
@@ -159,7 +165,7 @@ def init(
     policy: Policy = None,
     noise_floor: NoiseFloor = None,
     lease: Lease = None,
-    seed: Annotated[int, typer.Option(help="Seed of the rule's random choices.")] = 0,
+    seed: Seed = None,
     name: Annotated[str, typer.Option("--study", "-s", metavar="NAME", help="The study's name.")] = "study",
     json: Json = False,
 ) -> None:

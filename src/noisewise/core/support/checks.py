@@ -3,7 +3,7 @@
 import inspect
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 
@@ -63,6 +63,16 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
         return str(value)
     listed = ", ".join(repr(choice) for choice in choices)
     raise ValueError(f"`{name}` must be one of {listed}; got {value!r}.{nearest(value, choices)}")
+
+
+def check_names(what: str, given: Collection[Any], known: Sequence[str], required: Sequence[str]) -> None:
+    """Refuse names that are not ``known``, and the absence of those that are ``required``."""
+    for name in given:
+        if name not in known:
+            raise ValueError(f"{what} has the unknown field {name!r}.{nearest(name, known)}")
+    for name in required:
+        if name not in given:
+            raise ValueError(f"{what} lacks the field {name!r}.")
 
 
 def check_options(what: str, name: str, function: Callable[..., Any], options: dict[str, Any]) -> None:

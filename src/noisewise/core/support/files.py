@@ -1,11 +1,16 @@
 """Writing a file whole or not at all."""
 
 import os
-import tempfile
+import secrets
+import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+#: How the names of drafts end.
+DRAFT = ".draft"
 
 
 def as_path(path: Any) -> Path:
@@ -21,23 +26,20 @@ def written_whole(target: Path) -> Iterator[Path]:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"`path` must be in a folder that exists; got {str(target)!r}.")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+        draft = new_draft(target)
     except PermissionError:
         raise PermissionError(
             f"`path` must be where you may write; the folder of {str(target)!r} is read-only for you: choose "
             "another one."
         ) from None
-    os.close(handle)
     try:
-        yield Path(name)
-        # mkstemp makes files for the owner alone; a result is for everybody the folder is for.
-        os.chmod(name, 0o666 & ~_umask())
+        yield draft
         # First the content, then the name: after a power cut there is the old file or the new one, whole.
-        sync(Path(name))
-        os.replace(name, target)
+        sync(draft)
+        os.replace(draft, target)
         sync(target.parent)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
 
 
@@ -68,8 +70,33 @@ def sync(path: Path) -> None:
             raise
 
 
-def _umask() -> int:
-    # The mask can only be read by setting it.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def new_draft(target: Path) -> Path:
+    """An empty file beside ``target``, after removing drafts in the folder whose writers were killed.
+
+    `mkstemp` would make it for the owner alone, and the mask of permissions can only be read by changing it
+    for all threads.
+    """
+    machine = sha256(socket.gethostname().encode()).hexdigest()[:8]
+    for old in target.parent.glob(f".*-{machine}-*{DRAFT}"):
+        process = old.name.removesuffix(DRAFT).split("-")[-2]
+        if process.isdecimal() and not _is_alive(int(process)):
+            for ending in ("-journal", "-wal", "-shm", ""):  # what SQLite leaves beside one
+                with suppress(OSError):
+                    old.with_name(old.name + ending).unlink()
+    own = f"{machine}-{os.getpid()}-{secrets.token_hex(4)}{DRAFT}"
+    draft = target.parent / f".{target.name[:40]}-{own}"
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    return draft
+
+
+def _is_alive(process: int) -> bool:
+    """Whether a process of this machine runs; where that cannot be asked, it is taken to run."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

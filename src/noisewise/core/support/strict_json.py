@@ -1,8 +1,31 @@
-"""Values as strict JSON has them: a number that is infinite or not a number becomes null."""
+"""Strict JSON: written without infinite numbers and NaN, which become null; read without duplicate names."""
 
 import json
 import math
 from typing import Any
+
+
+class DuplicateNameError(ValueError):
+    """An object of JSON has the same name twice; its only argument is the name."""
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON as `json.loads` does, but raise `DuplicateNameError` where an object repeats a name.
+
+    Some parsers would take the first of its values, and others the last.
+    """
+    return json.loads(text, object_pairs_hook=_unique)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise DuplicateNameError(name)
+            seen.add(name)
+    return found
 
 
 def strict_json(content: Any, *, indent: int | None = None) -> str:

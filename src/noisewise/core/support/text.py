@@ -6,7 +6,8 @@ when it comes in; what an older log holds is shown as an escape such as ``\x1b``
 
 import math
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: Characters of a name, key, block, instrument, person.
@@ -23,11 +24,16 @@ _UNSEEN = re.compile(
     "\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 #: Halves of characters alone: no file, hash or terminal can take them.
+_JOINERS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u200c\u200d\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
 def check_text(name: str, value: Any, *, most: int = NAME_LENGTH, where: str = "") -> str:
     """Return ``value`` as a text without blanks around it that can be seen, kept and printed anywhere.
+
+    Letters with accents are composed (NFC), so that one spelling is one name.
 
     Args:
         name: What the text is, for the message.
@@ -39,7 +45,7 @@ def check_text(name: str, value: Any, *, most: int = NAME_LENGTH, where: str = "
         raise TypeError(f"{where}`{name}` must be one text; got {printable(repr(value)[:60])}.")
     if isinstance(value, float) and math.isnan(value):  # an empty cell of many a table
         raise ValueError(f"{where}`{name}` must be a text; got nan: leave it out instead.")
-    text = str(value).strip()
+    text = composed(str(value).strip())
     if not text:
         raise ValueError(f"{where}`{name}` must not be empty; leave it out instead.")
     if len(text) > most:
@@ -65,6 +71,25 @@ def check_texts(name: str, values: Sequence[str | None], *, most: int = NAME_LEN
     for row, value in enumerate(values, start=1):
         if value is not None:
             check_text(name, value, most=most, where=f"row {row}: ")
+
+
+def composed(text: str) -> str:
+    """A text in which letters with accents are one character each (NFC)."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def look_alikes(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of different names that differ in nothing but case, width, blanks or characters without width."""
+    first: dict[str, str] = {}
+    found = []
+    for name in names:
+        look = name.casefold()
+        if not name.isascii():
+            look = unicodedata.normalize("NFKC", _JOINERS.sub("", look)).casefold()
+        look = " ".join(look.split())
+        if (other := first.setdefault(look, name)) != name:
+            found.append((other, name))
+    return found
 
 
 def is_half(text: str) -> bool:

@@ -25,7 +25,7 @@ HUBER, ONE_PASS, MEDIAN = range(3)
 #: Measured at d = 5, T = 1000: 6 % more squared error than least squares under normal noise, and a 99 %
 #: quantile of the error 2.0 to 2.9 times smaller under heavy tails (docs/heavy-tails.md).
 TAU0 = 0.4
-#: Measurements a live policy has room for, unless it is told a horizon.
+#: Measurements a live policy has room for at first, unless it is told a horizon.
 ROOM = 10_000
 #: α of the one-pass estimate as published: its V counts a quarter of every weight.
 ALPHA = 4.0
@@ -229,6 +229,22 @@ def entering(params: HasRobust, state: HasMemory, action: int, sigma: float) -> 
     # The last floor keeps <a, θ - θ*>/s below the threshold on the whole ball.
     steep = math.sqrt(limits.norm_bound * limits.max_norm * width / math.sqrt(m1 * robust.rank))
     return max(sigma, limits.sigma_min, width / M0, steep)
+
+
+def with_room(params: HasRobust, state: Any, count: int) -> Any:
+    """The state with room for so many measurements, unless what is proven holds up to the horizon only."""
+    history: huber.History = state.memory.history
+    capacity = history.rewards.size
+    proven = math.isnan(params.robust.fixed) and robust_certificate(params, state) == ANYTIME
+    if params.robust.estimator != HUBER or count <= capacity or proven:
+        return state
+    while capacity < count:
+        capacity *= 2
+    grown = huber.new_history(history.slot_of.size, history.vectors.shape[1], capacity)
+    for name in huber.KEPT:
+        old = getattr(history, name)
+        getattr(grown, name)[: len(old)] = old
+    return state._replace(memory=state.memory._replace(history=grown))
 
 
 @kernel

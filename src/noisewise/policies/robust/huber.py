@@ -49,6 +49,10 @@ class History(NamedTuple):
     room: Floats  # for the compiled body alone
 
 
+#: What a history keeps from one measurement to the next; the rest is scratch.
+KEPT = ("rewards", "scales", "taus", "slots", "vectors", "slot_of", "filled", "multiplier", "curvature")
+
+
 def new_history(n_actions: int, dim: int, capacity: int) -> History:
     """Room for this many measurements.
 

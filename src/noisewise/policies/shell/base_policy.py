@@ -106,10 +106,24 @@ class BasePolicy(ABC):
 
     def fresh(self, actions: Any = None, horizon: int | None = None) -> Self:
         """The same rule and options before any measurement, perhaps on other actions of the same kind."""
-        return type(self)(self.rule, actions or self.actions, self.options, horizon=horizon or self.horizon)
+        actions = self.actions if actions is None else actions
+        return type(self)(self.rule, actions, self.options, horizon=horizon or self.horizon)
+
+    def _make_room(self, coming: int) -> None:
+        """See that the state can take more measurements."""
+        if self.rule.make_room is None or self.horizon is not None:
+            return
+        count = len(self._sigmas) + coming
+        if hasattr(self._state, "inner"):
+            inner = self.rule.make_room(self._params, self._state.inner, count)
+            if inner is not self._state.inner:
+                self._state = self._state._replace(inner=inner)
+        else:
+            self._state = self.rule.make_room(self._params, self._state, count)
 
     def resume(self, saved: Saved) -> None:
         """Take over the state and history of a saved policy of the same rule, options and actions."""
+        self._make_room(saved.arrays["sigmas"].size)
         self._state = restore_state(self._state, saved)
         self._sigmas = array("d", saved.arrays["sigmas"].tolist())
         # Actions of infinite sets are vectors, and have no rows.

@@ -137,6 +137,7 @@ class Policy(BasePolicy):
         """Learn one measurement: the action's row or label, what came out, and its sigma."""
         told = self._checked(action, reward, sigma)
         plan_if_wanted(self.rule, self._params, self._state)
+        self._make_room(1)
         self.rule.absorb(self._params, self._state, *self._seen(told))
         self._sigmas.append(told.sigma)
         self._told.append(told.action)
@@ -149,6 +150,7 @@ class Policy(BasePolicy):
         told = [self._checked(*item) for item in zip(*columns_told, strict=True)]
         if told and self.rule.absorb_many is not None:
             columns = [np.array(column) for column in zip(*map(self._seen, told), strict=True)]
+            self._make_room(len(told))
             self.rule.absorb_many(self._params, self._state, *columns)
             self._sigmas.extend(item.sigma for item in told)
             self._told.extend(item.action for item in told)

@@ -122,6 +122,9 @@ class Rule:
     """``(params, state)``: plain Python between compiled stretches, such as a design solver."""
     absorb_many: Callable[[Any, Any, Any, Any, Any], None] | None = None
     """``(params, state, actions, rewards, sigmas)``; default: one by one."""
+    make_room: Callable[[Any, Any, int], Any] | None = None
+    """``(params, state, count) ->`` a state with room for so many measurements, where no horizon was given;
+    default: there is always room. Plain Python."""
     explain: Callable[[Any, Any, int, Callable[[int], str]], str] | None = None
     """``(params, state, action, label) ->`` why it should be measured now, in words; plain Python."""
     on_sets: OnSets | None = None

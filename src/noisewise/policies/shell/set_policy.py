@@ -221,6 +221,7 @@ class SetPolicy(BasePolicy):
         return state
 
     def _learn(self, told: Any) -> None:
+        self._make_room(1)
         rule, params, state = self.rule, self._params, self._state
         learn_vector(rule.absorb, params, state, *self._seen(told))
         largest, shape = self.actions.oracle.largest, self.actions.shape

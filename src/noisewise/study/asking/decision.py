@@ -18,7 +18,7 @@ from noisewise.study.asking.coming import (
     usual_probe,
     with_scatter,
 )
-from noisewise.study.asking.policy import without_bounds
+from noisewise.study.asking.policy import sharpness_of, without_bounds
 from noisewise.study.asking.race import Proposal, propose
 from noisewise.study.asking.reasons import looks_at
 from noisewise.study.asking.under_way import UNNAMED, Imagination, UnderWay
@@ -95,7 +95,7 @@ class Decider:
         """What to measure; random draws belong to the number of the question."""
         if self._policy.name == RACE:
             imagined, found = self.prepare()
-            proposal = propose(imagined, found, coming, float(self._policy.options["sharpness"]))
+            proposal = propose(imagined, found, coming, sharpness_of(self._policy))
             if proposal is not None:
                 return proposal
         option = self._chosen(coming.allowed, sigma, number)
@@ -111,7 +111,7 @@ class Decider:
 
     def _wave(self, coming: Coming, count: int) -> list[Proposal]:
         """One decision for all, where that is possible: on what is known, or on what is expected."""
-        sharpness, analysis = float(self._policy.options["sharpness"]), self._analysis
+        sharpness, analysis = sharpness_of(self._policy), self._analysis
         wave = propose_wave(analysis, self.found, coming, sharpness, self.under_way, count)
         if not wave:
             wave = propose_wave(*self.prepare(), coming, sharpness, [], count)

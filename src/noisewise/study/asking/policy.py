@@ -1,5 +1,9 @@
 """Who asks: RACE, a study's own rule, or any rule of `noisewise.POLICIES`."""
 
+import functools
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -51,7 +55,38 @@ def racing(policy: PolicyChoice, *, delta: float, seed: int) -> PolicyChoice:
 
 def without_bounds(policy: PolicyChoice) -> PolicyChoice:
     """The policy that asks where RACE cannot yet; any other policy is one itself."""
-    if policy.name != RACE:
-        return policy
-    options = {name: value for name, value in policy.options.items() if name != "sharpness"}
-    return PolicyChoice(WITHOUT_BOUNDS, policy.version, options)
+    if policy.name == RACE:
+        options = {name: value for name, value in policy.options.items() if name != "sharpness"}
+        policy = PolicyChoice(WITHOUT_BOUNDS, policy.version, options)
+    with _from_a_log():
+        _check_pinned(policy.name, json.dumps(policy.options, sort_keys=True))
+    return policy
+
+
+def sharpness_of(policy: PolicyChoice) -> float:
+    """How sharply RACE tells strong rivals from weak ones."""
+    with _from_a_log():
+        return check_positive("sharpness", policy.options.get("sharpness"))
+
+
+@functools.lru_cache(maxsize=64)
+def _check_pinned(name: str, options: str) -> None:
+    """Refuse options that the policy would not have been pinned with."""
+    from noisewise.policies.registry import make_policy
+
+    given = json.loads(options)
+    made = make_policy(name, np.eye(2), **given).options
+    if missing := sorted(set(made) - set(given)):
+        raise ValueError(f"{name} lacks the option {missing[0]!r}.")
+
+
+@contextmanager
+def _from_a_log() -> Iterator[None]:
+    """Policies come from logs as well: whatever is wrong with one is said in one sentence."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, OverflowError) as problem:
+        raise ValueError(
+            f"the policy of this study is not valid: {problem.args[0] if problem.args else problem} Choose "
+            "another one, with `set_policy`."
+        ) from None

@@ -143,7 +143,7 @@ def _alone(analysis: Analysis, found: Recommended) -> bool:
 def _best(scores: Floats, probes: Codes, ids: Sequence[str]) -> int:
     """The place of the best score; of equals, the first by name."""
     top = float(scores.max())
-    equal = np.flatnonzero(scores >= top - EQUAL * abs(top))
+    equal = np.flatnonzero(scores >= (top - EQUAL * abs(top) if np.isfinite(top) else top))
     if equal.size == 1:
         return int(equal[0])
     return int(min(equal, key=lambda at: (ids[probes[at, 0]], ids[probes[at, 1]])))

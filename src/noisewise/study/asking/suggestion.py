@@ -85,7 +85,7 @@ class Asking:
         if batch is not None:
             check_only_items(state, {"sigma": sigma, "block": block, "probe": probe})
             return self._with_items(n, batch, now=now, lease=lease, by=by)
-        first = len(state.jobs) + 1
+        first = state.last_job + 1
         given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
         new = None if n == 1 or self._for_several else f"{UNNAMED}ask-{first}"
         coming = decider.coming(sigma, block=block, probe=probe, new=new)
@@ -127,7 +127,7 @@ class Asking:
     ) -> list[dict[str, Any]]:
         """The same where options are measured item by item."""
         state, decider, jobs = self._state, self._decider, self._state.open_jobs(now)
-        first, found = len(state.jobs) + 1, decider.prepare()[1]
+        first, found = state.last_job + 1, decider.prepare()[1]
         race = ItemRace(self._analysis, found, state.allowed(), jobs, batch)
         reasons = Reasons(self._analysis, None, NO_BLOCK, state.policy.name)
         coming = decider.coming(None, block=NO_BLOCK, probe=OPTION)
@@ -166,4 +166,7 @@ def rehearse_asking(state: State) -> None:
     """A first choice, thrown away: a policy that the model cannot serve refuses now and not later."""
     from noisewise.study.asking.chooser import Chooser
 
-    Chooser(Analysis(state), without_bounds(state.policy)).choose(state.allowed(), 1.0, 1)
+    allowed = state.allowed()
+    # Where all options are excluded nothing can be asked for now, but some may be included again.
+    some = allowed if allowed.any() else ~allowed
+    Chooser(Analysis(state), without_bounds(state.policy)).choose(some, 1.0, 1)

@@ -64,7 +64,6 @@ def with_more(columns: Columns, more: More) -> Columns:
         "plus": more.plus,
         "minus": more.minus,
         "block": np.array([known[name] for name in more.blocks], dtype=np.int64),
-        "value": more.value,
         "sigma": more.sigma,
         **_told(columns, more),
     }
@@ -112,7 +111,10 @@ def _told(columns: Columns, more: More) -> dict[str, Any]:
             usual = float(squares.sum()) / max(1.0, float(counted.sum()))
             each = np.where(squares > 0.0, squares / np.maximum(counted, 1.0), usual)
             scatter[rows] = readings[rows] * each[more.plus[rows]]
+    shares = np.array([how.kind == COUNTS for how in manners], dtype=bool)
     return {
+        # Shares of trials are shares, whatever error bars say of the option.
+        "value": np.where(shares, np.clip(more.value, 0.0, 1.0), more.value),
         "kind": np.array([KINDS.index(how.kind) for how in manners], dtype=np.int64),
         "readings": readings,
         "scatter": scatter,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from noisewise.core.support.text import some_of
 from noisewise.core.support.words import counted, number, rounded_up
 from noisewise.study.certificate.averaged_first import largest_shift
 from noisewise.study.certificate.check import Check
@@ -28,6 +29,18 @@ def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
 
 def _kinds(analysis: Analysis) -> set[str]:
     return {KINDS[code] for code in np.unique(analysis.columns.kind)}
+
+
+def about_known_rows(analysis: Analysis, check: Check) -> list[str]:
+    """That tables which were told again without keys hold the same measurements."""
+    skipped = sorted(analysis.state.skipped)
+    if not skipped:
+        return []
+    named = some_of([f"m-{number}" for number in skipped])
+    return [
+        f"tables without keys that were told again hold the same measurements, and none that were made again "
+        f"({counted(len(skipped), 'measurement')}: {named})"
+    ]
 
 
 def about_scale(analysis: Analysis, check: Check) -> list[str]:
@@ -208,6 +221,7 @@ Topic = Callable[[Analysis, Check], list[str]]
 TOPICS: tuple[Topic, ...] = (
     about_scale,
     about_error_bars,
+    about_known_rows,
     about_time,
     about_model,
     about_blocks,
@@ -219,6 +233,7 @@ ONE_LOOK_TOPICS: tuple[Topic, ...] = (
     about_one_look,
     about_scale,
     about_errors_once,
+    about_known_rows,
     about_time,
     about_model,
     about_shared_arms,

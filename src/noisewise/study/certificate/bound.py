@@ -1,6 +1,7 @@
 """Making the certificate: the option with the smallest bound, and what has to be said with it."""
 
 import hashlib
+import json
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -17,11 +18,11 @@ from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.certificate.claims import Claim, claim_at
 from noisewise.study.certificate.one_look import broken_promises
 from noisewise.study.evidence.half_widths import HalfWidths
+from noisewise.study.log.looks import chosen_by_looking
 from noisewise.study.log.measurements import Codes
-from noisewise.study.log.model_choice import SIZES
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.features.linear_boundary import TOO_MUCH
-from noisewise.study.models.sums import block_places
+from noisewise.study.models.own_readings import begins_mostly_with_own, begins_with_own
 
 #: The most options that a search for the smallest bound looks at; each look costs O(n).
 MOST_LOOKS = 60
@@ -211,13 +212,13 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
     one_block = np.unique(columns.block[level]).size == 1
     if one_block and columns.arm is None and math.isfinite(claim.bound):
         signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
-        top = int(np.argmax(signed))
-        if state.ids[columns.plus[top]] not in (claim.option, claim.largest_estimate):
+        tops = {state.ids[option] for option in columns.plus[signed == signed.max()]}
+        if tops.isdisjoint((claim.option, claim.largest_estimate)):
             word = "largest" if analysis.specification.goal == "max" else "smallest"
-            value = analysis.specification.value_scale.undone(columns.value[top])
+            value = analysis.specification.value_scale.undone(analysis.specification.sign * signed.max())
             notes.append(
-                f"The {word} single value, {value:g}, was seen at "
-                f"{state.ids[columns.plus[top]]}; recommended is the option with the smallest bound."
+                f"The {word} single value, {value:g}, was seen at {min(tops)}; recommended is the option "
+                "with the smallest bound."
             )
     return notes
 
@@ -256,46 +257,33 @@ def _why_unbounded(analysis: Analysis) -> list[str]:
     return why
 
 
+#: What a measurement is filed under, or what is said about it: nothing is computed from these.
+FILED = frozenset(("key", "job", "row", "by", "note", "notes", "shown"))
+
+
 def fingerprint(analysis: Analysis) -> str:
-    """A hash of the question and of every measurement that counts, whatever their order."""
-    columns, specification, model = analysis.columns, analysis.specification, analysis.state.model
-    digest = hashlib.sha256(specification.catalogue.fingerprint.encode())
-    digest.update(
-        repr(
-            (
-                model.model,
-                specification.goal,
-                specification.eps,
-                specification.confidence,
-                model.span,
-                specification.noise_floor,
-                sorted(analysis.state.excluded),
-                # Only where there are any: certificates of earlier versions stay what they are.
-                *((name, size) for name in SIZES if (size := getattr(model, name)) is not None),
-                *([("looks", analysis.state.looks)] if analysis.once else []),
-                *(("bounds", specification.bounds) for _ in range(specification.bounds is not None)),
-                *(("scale", specification.scale) for _ in range(specification.scale is not None)),
-            )
-        ).encode()
-    )
-    blocks = sorted(columns.blocks)
-    parts = (
-        columns.plus,
-        columns.minus,
-        block_places(columns, blocks),
-        columns.kind,
-        columns.value,
-        np.nan_to_num(columns.sigma),
-        columns.readings,
-        columns.scatter,
-    )
-    rows = np.zeros(columns.value.size, dtype=np.uint64)
-    for part in parts:
-        bits = np.ascontiguousarray(part, dtype=np.float64).view(np.uint64)
-        rows = (rows ^ bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-        rows ^= rows >> np.uint64(29)
-    digest.update(np.sort(rows).tobytes())
-    if analysis.state.items:
-        digest.update(analysis.state.items.fingerprint())
-    digest.update("\n".join(blocks).encode())
+    """Hash the question and every measurement that counts, whatever their order.
+
+    All of the specification is hashed but the study's name, and all of a measurement but what it is filed
+    under, so that nothing that changes an answer can be forgotten here.
+    """
+    state, columns, begun = analysis.state, analysis.columns, analysis.state.begun
+    question = vars(analysis.specification) | {"catalogue": analysis.specification.catalogue.fingerprint}
+    del question["name"]
+    now = {
+        "model": state.model,
+        "looks": state.looks,
+        "chosen": chosen_by_looking(state) if analysis.once else 0,
+        "excluded": sorted(state.excluded),
+        "options": state.ids[state.n_first :],
+        "costs": None if state.costs is None else state.costs[state.n_first :],
+        "begun": [sorted(begun.kinds), begins_with_own(state), begins_mostly_with_own(state)],
+        "items": state.items.fingerprint().hex() if state.items else None,
+    }
+    digest = hashlib.sha256(json.dumps([question, now], sort_keys=True, default=vars).encode())
+    digest.update(state.added_features)
+    names = sorted(state.told.names() - FILED)
+    told = [state.told.column(name) for name in names]
+    rows = [repr(row) for row in zip(*told, strict=True)]
+    digest.update("\n".join([repr(names), *sorted(rows[number - 1] for number in columns.number)]).encode())
     return digest.hexdigest()[:32]

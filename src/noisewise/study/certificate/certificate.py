@@ -12,18 +12,14 @@ from noisewise.study.certificate.verdicts import NOTHING, REACHED, UNDECIDED
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.model_choice import ANY_TIME, ONCE
 
-#: Since 2 there is a verdict, and a certificate that is withheld lists every option as a candidate; since 3
-#: it says by which rule it was made, and how often one may look.
-SCHEMA = 3
-#: Schemas of earlier versions.
-EARLIER = (1, 2)
-#: The version of the rule that bounds are computed by. Certificates that name none are of the first.
-RULE, FIRST_RULE = 2, 1
-#: What certificates of every schema say, about the question and what follows; the words of earlier ones were
-#: others.
-QUESTION = ("confidence", "goal", "eps", "n_options", "n_measurements", "n_events", "data")
-FOLLOWS = ("option", "bound", "reached")
-SUBSTANCE = (*QUESTION, *FOLLOWS)
+#: Raised when the fields of a certificate, or the rule that bounds are computed by, change.
+SCHEMA = 4
+#: What a certificate says in words. All other fields are facts.
+WORDS = ("sentence", "assumptions", "notes", "withheld", "approximate", "radius")
+#: Facts that are computed, and may differ in the last digits from one machine to another.
+COMPUTED = ("bound", "estimate", "largest_estimate_value", "spread", "bound_ratio", "eps_ratio")
+#: How much they may differ, relative to their size.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +51,6 @@ class Certificate:
     n_compared: int = 0
     spread: float = 0.0  # the largest estimated difference between them
     looks: str = ANY_TIME  # or ONCE: then it holds for one look only
-    rule: int = RULE  # the version of the rule that the bound was computed by
     evidence: tuple[str, ...] = ()  # the kinds that the bound was computed from; none if it was not
     unit: str | None = None  # of the values
     scale: str | None = None  # LOG: bound, eps and spread are of logarithms; None: all as it was told
@@ -190,7 +185,7 @@ class Certificate:
         Strict: a bound that does not exist is null.
         """
         plain = asdict(self)
-        for name in ("unit", "scale"):  # left out where there is none, as in earlier certificates
+        for name in ("unit", "scale"):  # left out where there is none
             if plain[name] is None:
                 del plain[name]
         if self.scale is not None:
@@ -201,12 +196,62 @@ class Certificate:
 
 
 def claimed_in(text: str) -> dict[str, Any]:
-    """What a certificate says that was written as JSON."""
+    """Read a certificate as JSON, by itself or as the field `certificate` of an answer."""
     try:
-        claimed = json.loads(text)
+        claimed = json.loads(text, object_pairs_hook=_each_name_once, parse_constant=_no_number)
     except (ValueError, TypeError, RecursionError):
         claimed = None
+    if isinstance(claimed, dict) and isinstance(claimed.get("certificate"), dict):
+        claimed = claimed["certificate"]
     count = claimed.get("n_events") if isinstance(claimed, dict) else None
     if not isinstance(claimed, dict) or type(count) is not int or count < 0:
         raise ValueError("`certificate` must be a certificate as JSON, as `Certificate.to_json` writes it.")
     return claimed
+
+
+def wrong_fact(claimed: dict[str, Any], found: Certificate) -> str | None:
+    """Compare the facts of a certificate with those of the log: what is wrong, in a sentence, or None.
+
+    The name of the study is not compared: studies can be renamed.
+    """
+    again = json.loads(found.to_json())
+    if type(claimed.get("schema")) is not int or claimed["schema"] != SCHEMA:
+        return f"the certificate has schema {claimed.get('schema')!r}; this noisewise verifies {SCHEMA}."
+    if missing := [name for name in again if name not in claimed]:
+        return f"the certificate lacks {', '.join(missing)}."
+    if unknown := [name for name in claimed if name not in again]:
+        return f"the certificate has fields that no certificate has: {', '.join(map(repr, unknown))}."
+    # The question comes first: where it differs, everything else does as well.
+    order = ("confidence", "goal", "eps", "n_options", "n_measurements", "n_events", "data")
+    for name in sorted(again, key=lambda name: name not in order):
+        said, value = claimed[name], again[name]
+        # Whether there is any text at all, such as a reason to withhold, is a fact.
+        if name == "study" or (name in WORDS and bool(said) == bool(value)):
+            continue
+        if _equal(said, value, computed=name in COMPUTED):
+            continue
+        return f"the certificate says {name}={said!r}; the log says {value!r}."
+    return None
+
+
+def other_words(claimed: dict[str, Any], found: Certificate) -> tuple[str, ...]:
+    """The fields of a certificate whose text differs from what follows from its facts."""
+    again = json.loads(found.to_json())
+    return tuple(name for name in WORDS if claimed[name] != again[name])
+
+
+def _equal(said: Any, value: Any, *, computed: bool) -> bool:
+    if isinstance(value, float) and type(said) in (int, float):  # some programs write 1.0 as 1
+        return bool(abs(said - value) <= (ROUNDING * abs(value) if computed else 0.0))
+    return type(said) is type(value) and bool(said == value)
+
+
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

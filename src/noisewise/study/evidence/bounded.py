@@ -116,14 +116,16 @@ class BoundedReadings(Kind):
         return self._sums[key]
 
     def imagined(self, options: Codes, more: Floats) -> "BoundedReadings":
-        """More readings like those so far; of options without any, like those of all."""
+        """More readings like those so far; of options without any, like those of all, around its estimate."""
         owners, values = [], []
-        everything = np.sort(self._values)
+        ends = np.array([self._low, self._low + self._width])
+        everything = np.sort(self._values) if self._values.size else ends
         for place, option in enumerate(options.tolist()):
             own = np.sort(self._values[self._options == option])
-            law, count = own if own.size else everything, round(float(more[place]))
-            if not law.size:
-                law = np.array([self._low, self._low + self._width])
+            law, count = own, round(float(more[place]))
+            if not own.size:
+                shift = self._estimate[option] - float(everything.mean())
+                law = np.clip(everything + shift, *self._bounds)
             taken = law[((np.arange(count) + 0.5) / max(1, count) * law.size).astype(np.int64)]
             values += [own, taken]
             owners.append(np.full(own.size + count, place))

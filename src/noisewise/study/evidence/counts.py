@@ -28,6 +28,8 @@ TOP, RATIO, LEAST = 3.0, 1.6, 0.9
 USUAL, WIDELY, ALWAYS = 8.0, math.exp(1.2), 0.2
 #: The most steps of the ladder: a resolution below that is finer than any number of trials.
 STEPS = 40
+#: Trials that the estimate of an option without any is worth when its first ones are imagined.
+UNTRIED = 100.0
 
 
 def tilts(resolution: float) -> Floats:
@@ -119,8 +121,9 @@ class Counts(Kind):
     @property
     def _expected(self) -> Floats:
         """The estimated share, as if there had been a success and a failure more."""
-        successes = self._trials * np.clip(self._estimate, 0.0, 1.0)
-        return np.asarray((successes + 1.0) / (self._trials + 2.0))
+        trials = np.where(self._trials > 0.0, self._trials, UNTRIED)
+        successes = trials * np.clip(self._estimate, 0.0, 1.0)
+        return np.asarray((successes + 1.0) / (trials + 2.0))
 
     @property
     def precision(self) -> Floats:

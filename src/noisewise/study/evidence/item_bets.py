@@ -77,15 +77,19 @@ def cuts(pool: int | None) -> NDArray[np.int64]:
     return np.array(places, dtype=np.int64)
 
 
-def soft_counts(values: Floats, cut: NDArray[np.int64], n_cuts: int, edges: Floats) -> Floats:
-    """How often each value was seen in each cut, (cuts, edges); a value between edges counts for both."""
-    size = edges.size
+def add_soft_counts(counts: Floats, values: Floats, cut: NDArray[np.int64]) -> None:
+    """Add how often each value was seen in each cut to (cuts, edges); one between edges counts for both.
+
+    Values are added one after the other, so that it does not matter how many come at a time.
+    """
+    size = counts.shape[1]
     position = values * (size - 1)
     below = np.minimum(position.astype(np.int64), size - 2)
     part = position - below
     flat = cut * size + below
-    counts = np.bincount(flat, 1.0 - part, n_cuts * size) + np.bincount(flat + 1, part, n_cuts * size)
-    return np.asarray(counts.reshape(n_cuts, size))
+    np.add.at(
+        counts.reshape(-1), np.stack([flat, flat + 1], 1).ravel(), np.stack([1.0 - part, part], 1).ravel()
+    )
 
 
 def lower_limits(tally: Tally, level: Floats, bets: Floats) -> Floats:
@@ -135,7 +139,9 @@ def log_evidence(tally: Tally, mean: Floats, bets: Floats) -> tuple[Floats, Floa
         left, growth = mean[:, None], np.ones((1, 1))
     else:
         rest = (tally.pool - places[: tally.weights.shape[1]]).astype(np.float64)
-        sums = tally.weights @ tally.edges
+        sums = np.einsum(
+            "pce,e->pc", tally.weights, tally.edges
+        )  # the same for each, whatever the others are
         before = np.cumsum(sums, axis=1) - sums
         left = (tally.pool * mean[:, None] - before) / rest
         growth = (tally.pool / rest)[None, :]

@@ -27,7 +27,7 @@ larger of ``v·sup E`` and ``v'·sup E'`` exceeds x with probability 1/x at most
 The evidence grows with d, but not beyond all limits: few readings exclude nothing. It is not convex either.
 """
 
-import itertools
+import functools
 import math
 
 import numpy as np
@@ -55,7 +55,6 @@ MOST_KEPT = 20_000
 #: What is not found by then is given the place beyond it.
 NODES, QUICK_STEPS = 256, 8
 
-_kept: dict[tuple[float, bytes, bool], Floats] = {}
 Pair = tuple[Floats, Floats]
 
 
@@ -67,6 +66,7 @@ class OwnScatter(Kind):
         apart: By how much their mean lies above the option's estimate, (n,).
         squares: Their sum of squares around their mean, (n,).
         least: What the sum of squares is taken to be at least, (n,): readings that are rounded may agree.
+        usual: The standard deviation of a reading where none is known: used to look ahead, not in bounds.
     """
 
     name = "own scatter"
@@ -75,8 +75,10 @@ class OwnScatter(Kind):
     told = (READINGS, NONE)
     by_readings = True
 
-    def __init__(self, readings: Floats, apart: Floats, squares: Floats, least: Floats) -> None:
-        self._readings, self._apart = readings, apart
+    def __init__(
+        self, readings: Floats, apart: Floats, squares: Floats, least: Floats, usual: float = 1.0
+    ) -> None:
+        self._readings, self._apart, self._usual = readings, apart, usual
         self._squares, self._raised = squares, np.maximum(squares, least)
 
     @property
@@ -115,7 +117,8 @@ class OwnScatter(Kind):
         grown = np.maximum(more - (now < 1.0), 0.0) * self._variance[options]
         least = (self._raised - self._squares)[options]
         squares = self._squares[options] + grown
-        return OwnScatter(then, apart, squares, np.where(least > 0.0, self._raised[options], 0.0))
+        raised = np.where(least > 0.0, self._raised[options], 0.0)
+        return OwnScatter(then, apart, squares, raised, self._usual)
 
     @property
     def precision(self) -> Floats:
@@ -132,7 +135,7 @@ class OwnScatter(Kind):
         """Of a reading of each option; of those that were hardly read, as it usually is."""
         freedom = self._readings - 1.0
         known = (freedom >= 1.0) & (self._raised > 0.0)
-        usual = float(np.median(self._raised[known] / freedom[known])) if known.any() else 1.0
+        usual = float(np.median(self._raised[known] / freedom[known])) if known.any() else self._usual**2
         return np.where(known, self._raised / np.maximum(freedom, 1.0), usual)
 
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
@@ -195,18 +198,17 @@ def _of_units(counts: Floats, levels: Floats, quickly: bool) -> Floats:
     They are -inf where nothing is left, inf where everything is.
     """
     name = levels.tobytes()
-    keys = [(float(count), name, quickly) for count in counts]
-    if len(_kept) + len(keys) > MOST_KEPT:
-        _kept.clear()
-    missing = np.array([key not in _kept for key in keys], dtype=bool)
-    if missing.any():
-        new = counts[missing]
-        places = _quick_search(new, levels) if quickly else np.array([_search(float(n), levels) for n in new])
-        with np.errstate(over="ignore"):
-            q = np.expm1(np.abs(places))
-            units = np.where(np.isfinite(places), np.copysign(np.sqrt(q / new[:, None]), places), places)
-        _kept.update(zip(itertools.compress(keys, missing), units, strict=True))
-    return np.array([_kept[key] for key in keys]).reshape(counts.size, levels.size)
+    return np.array([_of_unit(float(count), name, quickly) for count in counts]).reshape(-1, levels.size)
+
+
+@functools.lru_cache(maxsize=MOST_KEPT)
+def _of_unit(count: float, levels: bytes, quickly: bool) -> Floats:
+    """The same for one number of readings, (levels,)."""
+    wanted = np.frombuffer(levels)
+    places = _quick_search(np.array([count]), wanted)[0] if quickly else _search(count, wanted)
+    with np.errstate(over="ignore"):
+        q = np.expm1(np.abs(places))
+        return np.where(np.isfinite(places), np.copysign(np.sqrt(q / count), places), places)
 
 
 def _search(count: float, levels: Floats) -> Floats:

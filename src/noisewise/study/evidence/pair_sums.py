@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.model.dense import Floats
-from noisewise.study.evidence.item_bets import PLAIN_EDGES, SCORE_EDGES, cuts, soft_counts
+from noisewise.study.evidence.item_bets import PLAIN_EDGES, SCORE_EDGES, add_soft_counts, cuts
 from noisewise.study.log.items import Items
 
 #: Pairs whose sums are kept, at most.
@@ -42,21 +42,21 @@ class PairSums:
             self.plain, self.count, self.total, self._counted = False, 0, 0.0, 0
             self.weights = np.zeros((self.n_cuts, SCORE_EDGES.size))
         fresh = slice(self.count, count)
-        self.total += 0.5 * float(
-            count - self.count + one[fresh].sum(dtype=float) - other[fresh].sum(dtype=float)
-        )
+        # One after the other: sums must not depend on how items came, together or one by one.
+        apart = 0.5 * (1.0 + one[fresh].astype(np.float64) - other[fresh])
+        self.total = float(np.add.accumulate(np.append(self.total, apart))[-1])
         self.count = count
         end = complete(self._items.pool, count)
         if end > self._counted:
             some = slice(self._counted, end)
             if self._items.pool is None and self.plain:
-                apart = one[some] - other[some]
-                wins, losses = np.count_nonzero(apart == 1), np.count_nonzero(apart == -1)
-                self.weights[0] += (losses, apart.size - wins - losses, wins)
+                lead = one[some] - other[some]
+                wins, losses = np.count_nonzero(lead == 1), np.count_nonzero(lead == -1)
+                self.weights[0] += (losses, lead.size - wins - losses, wins)
             else:
                 values = 0.5 * (1.0 + one[some].astype(np.float64) - other[some])
                 cut = cut_of_places(self._items.pool, end)[some]
-                self.weights += soft_counts(values, cut, self.n_cuts, self.edges)
+                add_soft_counts(self.weights, values, cut)
             self._counted = end
         return self
 

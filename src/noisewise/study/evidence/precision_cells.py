@@ -6,6 +6,7 @@ by Chebyshev polynomials between them: a study of 10^5 options costs no more sea
 What is found is widened by more than interpolation errs (`SAFETY`; a test compares).
 """
 
+import functools
 import math
 
 import numpy as np
@@ -24,7 +25,6 @@ SAFETY = 1e-11
 MOST_KEPT = 4000
 
 _places = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
-_kept: dict[tuple[object, ...], Floats] = {}
 
 
 def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[Floats, Floats]:
@@ -39,29 +39,28 @@ def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[
     cell = np.floor(log / WIDTH).astype(np.int64)
     place = 2.0 * (log / WIDTH - cell) - 1.0
     rivals, spent = all_levels(levels)
-    name = rivals.tobytes() + spent.tobytes()
+    names = rivals.tobytes(), spent.tobytes()
     scale = 1.0 / np.sqrt(precision)
     found = np.empty((precision.size, rivals.size + spent.size))
     for one in np.unique(cell):
         rows = np.flatnonzero(cell == one)
-        nodes = _cell(int(one), rivals, spent, name)
+        nodes = _cell(int(one), *names)
         reach = _weights(place[rows]) @ nodes
         found[rows] = (reach + SAFETY * (1.0 + np.abs(reach))) * scale[rows, None]
     return found[:, : rivals.size], found[:, rivals.size :]
 
 
-def _cell(cell: int, rivals: Floats, spent: Floats, name: bytes) -> Floats:
+@functools.lru_cache(maxsize=MOST_KEPT)
+def _cell(cell: int, rivals: bytes, spent: bytes) -> Floats:
     """Reaches in the points of one cell, in units of one standard error, (NODES, levels)."""
-    key = cell, name
-    if key not in _kept:
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        precision = np.exp(WIDTH * (cell + 0.5 * (1.0 + _places)))
-        kind = KnownErrorBars(precision, np.zeros(NODES), 1.0)
-        options = np.arange(NODES)
-        both = [reaches([kind], options, rivals, UP), reaches([kind], options, spent, DOWN)]
-        _kept[key] = np.concatenate(both, axis=1) * np.sqrt(precision)[:, None]
-    return _kept[key]
+    precision = np.exp(WIDTH * (cell + 0.5 * (1.0 + _places)))
+    kind = KnownErrorBars(precision, np.zeros(NODES), 1.0)
+    options = np.arange(NODES)
+    both = [
+        reaches([kind], options, np.frombuffer(rivals), UP),
+        reaches([kind], options, np.frombuffer(spent), DOWN),
+    ]
+    return np.asarray(np.concatenate(both, axis=1) * np.sqrt(precision)[:, None])
 
 
 def _weights(place: Floats) -> Floats:

@@ -96,7 +96,8 @@ def log_evidence(rounds: Rounds, claim: Floats, *, gross: bool) -> Floats:
     )
     if gross:
         odds = GROSS_STAKE * ((y > math.log(GROSS)) / SELDOM - 1.0) * rounds.counts
-        far = np.log1p(odds).sum(axis=1) + math.log(GROSS_WEIGHT)
+        # One round after the other: the rounds of longer pairs beside it must not change the sum.
+        far = np.add.accumulate(np.log1p(odds), axis=1)[:, -1] + math.log(GROSS_WEIGHT)
         logs = np.column_stack([logs + math.log1p(-GROSS_WEIGHT), far])
     return np.asarray(np.logaddexp.reduce(logs, axis=1))
 
@@ -124,11 +125,12 @@ def upper_limits(rounds: Rounds, level: Floats, *, gross: bool) -> Floats:
     usual = part.scale.max(axis=1)
     close = CLOSE * np.where(usual > 0.0, usual, high - low)
     for _ in range(STEPS):
-        if (high - low <= close).all():
+        going = high - low > close  # each pair by itself, whatever is looked at beside it
+        if not going.any():
             break
         middle = 0.5 * (low + high)
         over = log_evidence(part, middle, gross=gross) >= level
-        low, high = np.where(over, low, middle), np.where(over, middle, high)
+        low, high = np.where(going & ~over, middle, low), np.where(going & over, middle, high)
     limits[some] = high  # where the evidence was computed, and is enough
     return limits
 

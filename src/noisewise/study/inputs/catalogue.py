@@ -2,12 +2,15 @@
 
 import functools
 import hashlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from noisewise.core.model.dense import Floats
+from noisewise.core.support.checks import check_names
+from noisewise.core.support.ranges import COST, VALUE
+from noisewise.core.support.text import check_text, check_texts
 from noisewise.core.support.text import some_of as some_of
 
 
@@ -62,16 +65,60 @@ class OptionCatalogue:
         }
 
     @staticmethod
-    def from_plain(plain: dict[str, Any]) -> "OptionCatalogue":
-        """Read back, refused if it was changed meanwhile."""
-        features = [Feature(item["name"], tuple(item["levels"])) for item in plain["features"]]
+    def from_plain(plain: Any) -> "OptionCatalogue":
+        """Read what `to_plain` wrote; refuse anything else."""
+        if not isinstance(plain, dict):
+            raise TypeError(f"`catalogue` must be an object; got {type(plain).__name__}.")
+        parts = dict(plain)
+        sha256 = parts.pop("sha256", None)
+        names = [field.name for field in fields(OptionCatalogue)]
+        check_names("`catalogue`", parts, names, names[:4])
+        features = [_feature(item) for item in _list("features", parts["features"])]
         n_columns = sum(len(feature.columns) for feature in features)
-        values = np.array(plain["values"], dtype=float).reshape(len(plain["ids"]), n_columns)
-        # Earlier versions did not keep what columns were called.
-        called = plain.get("id_column", "id"), plain.get("cost_column", "cost")
-        found = OptionCatalogue(
-            list(plain["ids"]), features, values, plain["costs"], list(plain["notes"]), *called
-        )
-        if found.fingerprint != plain["sha256"]:
+        ids, notes = _texts("ids", parts["ids"]), _texts("notes", parts.get("notes", []))
+        if not ids or len(set(ids)) < len(ids):
+            raise ValueError("`ids` must name at least one option, and each once.")
+        check_texts("ids", ids)
+        values = np.array(_list("values", parts["values"]), dtype=float)
+        if values.shape != (len(ids), n_columns) or not (np.abs(values) <= VALUE.most).all():
+            raise ValueError(
+                f"`values` must be finite numbers, {n_columns} for each of {len(ids)} options; got an array "
+                f"of shape {values.shape}."
+            )
+        costs = None if parts["costs"] is None else _costs(parts["costs"], len(ids))
+        called = [check_text(f"{name}_column", parts.get(f"{name}_column", name)) for name in ("id", "cost")]
+        found = OptionCatalogue(ids, features, values, costs, notes, *called)
+        if found.fingerprint != sha256:
             raise ValueError("the catalogue of this study was changed after the study was made.")
         return found
+
+
+def _feature(plain: Any) -> Feature:
+    if not isinstance(plain, dict):
+        raise TypeError(f"a feature must be an object; got {plain!r}.")
+    check_names("a feature", plain, ("name", "levels"), ("name", "levels"))
+    levels = tuple(_texts("levels", plain["levels"]))
+    if len(set(levels)) < len(levels):
+        raise ValueError(f"`levels` must be different; got {levels!r}.")
+    return Feature(check_text("name of a feature", plain["name"]), levels)
+
+
+def _list(name: str, value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"`{name}` must be a list; got {value!r}.")
+    return list(value)
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    texts = _list(name, value)
+    if any(type(text) is not str or not text for text in texts):
+        raise TypeError(f"`{name}` must be a list of texts.")
+    return texts
+
+
+def _costs(value: Any, count: int) -> list[float]:
+    costs = _list("costs", value)
+    usable = all(type(cost) in (int, float) and 0.0 < cost <= COST.most for cost in costs)
+    if len(costs) != count or not usable:
+        raise ValueError(f"`costs` must be {count} numbers above 0, at most {COST.most:g}.")
+    return costs

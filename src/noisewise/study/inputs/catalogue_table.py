@@ -11,7 +11,7 @@ import polars as pl
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, VALUE
-from noisewise.core.support.text import check_text, check_texts, some_of
+from noisewise.core.support.text import check_text, check_texts, composed, some_of
 from noisewise.study.inputs.catalogue import Feature, OptionCatalogue
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
@@ -101,7 +101,7 @@ def _listed(names: Any) -> pl.DataFrame:
     for place, item in enumerate(names, start=1):
         if item is None or isinstance(item, list | tuple | dict | set | bytes):
             raise ValueError(f"`options` must be names; number {place} is {item!r}.")
-    texts = [str(item).strip() for item in names]
+    texts = [composed(str(item).strip()) for item in names]
     check_texts("id", texts)
     return pl.DataFrame({"id": texts}, schema={"id": pl.String})
 

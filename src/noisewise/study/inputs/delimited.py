@@ -17,19 +17,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from noisewise.core.support.text import printable
+from noisewise.core.support.text import NAME_LENGTH, printable
 from noisewise.study.inputs.dialects.encodings import as_utf8
 from noisewise.study.inputs.dialects.layout import SAMPLE, Layout, find_layout
 from noisewise.study.inputs.dialects.number_texts import NO_NUMBER, forms_of
 from noisewise.study.inputs.read_table import ReadTable
+from noisewise.study.inputs.table_limits import check_size
 
 #: A text that a spreadsheet would run, behind any number of apostrophes.
 _FORMULA = r"^'*[=+\-@\t\r]"
 _PROTECTED = r"^''*[=+\-@\t\r]"
 _NEWLINE, _RETURN, _QUOTE = b"\n"[0], b"\r"[0], b'"'[0]
 
+#: Columns that are cleaned together.
+COLUMNS_AT_ONCE = 256
+
 Bytes = NDArray[np.uint8]
-Numbers = NDArray[np.int64]
+Numbers = NDArray[np.integer]
 
 
 def read_delimited(what: str, content: bytes, usual: str, name: str) -> ReadTable:
@@ -58,8 +62,10 @@ def read_delimited(what: str, content: bytes, usual: str, name: str) -> ReadTabl
     except pl.exceptions.PolarsError as problem:
         first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise ValueError(f"`{what}` must be a readable table; {name} is not: {first_line}") from None
-    table = table.cast(pl.String).rename(dict(zip(table.columns, _places(header), strict=True)))
-    table = table.with_columns(_plain_text(pl.all()))
+    table.columns = places = _places(header)
+    for at in range(0, len(places), COLUMNS_AT_ONCE):  # all at once, polars takes 40 kB for each
+        some = table.select(_plain_text(pl.col(places[at : at + COLUMNS_AT_ONCE]).cast(pl.String)))
+        table = table.with_columns(some.get_columns())
     filled = table.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
     if not filled.all():
         table, lines = table.filter(filled), lines[filled.to_numpy()]
@@ -102,39 +108,57 @@ def _checked(what: str, content: bytes, layout: Layout, name: str) -> tuple[byte
     """The rows below the header, without empty ones, the cells of the header, and the line of each row."""
     data = np.frombuffer(content if content.endswith(b"\n") else content + b"\n", dtype=np.uint8)
     quoted = _quoted(what, data, layout.separator, name)
-    breaks = np.flatnonzero(data == _NEWLINE)
+    breaks = _places_of(data == _NEWLINE)
     ends = breaks[~quoted[breaks]]
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    # Separators outside of quotation marks before the end of each row; a count per byte would take 8 of it.
-    before = np.searchsorted(np.flatnonzero((data == ord(layout.separator)) & ~quoted), ends)
-    cells = np.diff(before, prepend=0) + 1
-    length = ends - starts - ((ends > starts) & (data[np.maximum(ends - 1, 0)] == _RETURN))
+    starts = np.empty_like(ends)
+    starts[:1], starts[1:] = 0, ends[:-1] + 1
+    length = ends - starts
+    length -= (length > 0) & (data[np.maximum(ends - 1, 0)] == _RETURN)
     full = length > 0
     first = int(np.flatnonzero(full)[layout.above])
     full[:first] = False
-    lines = np.searchsorted(breaks, starts) + 1
-    header = _header(bytes(data[starts[first] : ends[first]]).decode(), layout)
+    header_end = int(ends[first])
+    header = _header(what, bytes(data[starts[first] : header_end]).decode(), layout, name)
     there = np.flatnonzero(full)[1:]
-    header = _without_ends(header, data, ends[there], cells[there], layout.separator)
-    wrong = cells[there] != len(header)
+    lines = np.searchsorted(breaks, starts[there]) + 1
+    # Separators outside of quotation marks in each row; a count per byte would take 8 of it.
+    separators = _places_of((data == ord(layout.separator)) & ~quoted)
+    cells = np.searchsorted(separators, ends[there]) - np.searchsorted(separators, starts[there]) + 1
+    header = _without_ends(header, data, ends[there], cells, layout.separator)
+    wrong = cells != len(header)
     if wrong.any():
         at = int(np.argmax(wrong))
         row = bytes(data[starts[there[at]] : ends[there[at]]][:60]).decode(errors="replace").rstrip("\r")
         raise ValueError(
-            f"`{what}`: row {at + 1} (line {lines[there[at]]} of {name}) "
-            f"{_why_wrong(row, int(cells[there[at]]), len(header), layout.separator)}"
+            f"`{what}`: row {at + 1} (line {lines[at]} of {name}) "
+            f"{_why_wrong(row, int(cells[at]), len(header), layout.separator)}"
         )
-    below = ends[first] + 1
-    kept = data[below:]
+    kept = data[header_end + 1 :]
     if not full[first:].all():
-        kept = kept[np.repeat(full, np.diff(np.concatenate([[0], ends + 1])))[below:]]
-    return kept.tobytes(), header, lines[there]
+        sizes = np.diff(ends, prepend=-1)
+        kept = kept[np.repeat(full, sizes)[header_end + 1 :]]
+    return kept.tobytes(), header, lines
 
 
-def _header(line: str, layout: Layout) -> list[str]:
+def _places_of(marked: NDArray[np.bool_]) -> Numbers:
+    """The places of what is marked, in four bytes each where that is enough."""
+    found = np.flatnonzero(marked)
+    return found.astype(np.int32) if marked.size < 2**31 else found
+
+
+def _header(what: str, line: str, layout: Layout, name: str) -> list[str]:
     # A carriage return would end the line for this reader.
-    cells = next(csv.reader(io.StringIO(line.replace("\r", " "), newline=""), delimiter=layout.separator))
-    header = [cell.strip() for cell in cells]
+    rows = csv.reader(io.StringIO(line.replace("\r", " "), newline=""), delimiter=layout.separator)
+    try:
+        header = [cell.strip() for cell in next(rows)]
+    except csv.Error:  # longer than its reader takes
+        header = [line]
+    check_size(what, name, 0, len(header), 0)
+    if long := next((cell for cell in header if len(cell) > NAME_LENGTH), None):
+        raise ValueError(
+            f"`{what}`: a name of a column may have {NAME_LENGTH:,} characters; {name} has one that begins "
+            f"with {printable(long[:40])!r}."
+        )
     return [header[0].lstrip("# "), *header[1:]] if layout.comment_header else header
 
 
@@ -207,6 +231,7 @@ def _named(
 ) -> pl.DataFrame:
     """The table with the names of its header; columns without a name must be empty or count rows, and go."""
     kept: dict[str, str] = {}
+    seen: set[str] = set()
     for place, column in zip(_places(header), header, strict=True):
         if not column:
             if table[place].is_null().all():
@@ -219,12 +244,13 @@ def _named(
                 f"`{what}`: row {row + 1} (line {lines[row]}) has a cell in a column without a name: name it "
                 "in the header; if other lines stand above the header, delete them."
             )
-        if column in kept.values():
+        if column in seen:
             places = [str(at) for at, name in enumerate(header, start=1) if name == column]
             raise ValueError(
                 f"`{what}` must have different names of columns; {column!r} stands twice (columns "
                 f"{' and '.join(places)}): rename one."
             )
+        seen.add(column)
         kept[place] = column
     return table.select(list(kept)).rename(kept)
 

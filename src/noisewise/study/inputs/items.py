@@ -42,7 +42,8 @@ def check_pool(items: Any) -> list[str] | int | None:
         said = "none" if not given else "more"
         raise ValueError(f"`items` must be a list of 1 to {MOST_ITEMS:,} names; got {said}.")
     names = [
-        name if type(name) is str and name == name.strip() and name else item_name(name) for name in given
+        name if type(name) is str and name.isascii() and name == name.strip() and name else item_name(name)
+        for name in given
     ]
     check_texts("items", names)
     if len(set(names)) < len(names):
@@ -84,15 +85,23 @@ def write_places(places: Places) -> str:
 
 def read_places(text: Any, count: int) -> Places:
     """Places from 0 that a text of ranges stands for, which must be ``count`` rising ones."""
+    places = read_ranges(text) - 1
+    if places.size != count:
+        raise ValueError(f"places {text[:60]!r} are not {count} rising ones")
+    return places
+
+
+def read_ranges(text: Any) -> Places:
+    """Rising numbers from 1 that a text such as ``"1-50,101"`` stands for."""
     if type(text) is not str or not _RANGES.fullmatch(text):
         raise ValueError(f"places {str(text)[:60]!r} are not ranges such as 1-50")
     pairs = [tuple(map(int, part.split("-"))) for part in text.split(",")]
     ends = [(pair[0], pair[-1]) for pair in pairs]
     rising = all(first <= last for first, last in ends) and ends[0][0] >= 1
     rising = rising and all(one[1] < other[0] for one, other in itertools.pairwise(ends))
-    if not rising or sum(last - first + 1 for first, last in ends) != count:
-        raise ValueError(f"places {text[:60]!r} are not {count} rising ones")
-    return np.concatenate([np.arange(first - 1, last) for first, last in ends])
+    if not rising or sum(last - first + 1 for first, last in ends) > MOST_ITEMS:
+        raise ValueError(f"places {text[:60]!r} are not rising ones")
+    return np.concatenate([np.arange(first, last + 1) for first, last in ends])
 
 
 def write_values(values: Floats) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from noisewise.core.support.checks import as_float
 from noisewise.core.support.ranges import AMOUNT, VALUE
 from noisewise.core.support.text import printable
+from noisewise.study.inputs.dialects.number_texts import LONGEST
 from noisewise.study.inputs.strange_cells import why_no_value, why_strange
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
@@ -45,23 +46,28 @@ def read_value(given: Any) -> Written:
 def carries_error(given: Any) -> bool:
     """Whether a value brings its own standard error."""
     if isinstance(given, str):
+        given = given.strip()
+        if len(given) > 2 * LONGEST:
+            return False
         return SHORTHAND.match(given) is not None or PLUS_MINUS.match(given) is not None
     return hasattr(given, "std_dev")
 
 
 def _read_text(text: str) -> Written:
-    if match := SHORTHAND.match(text):
+    short = text.strip()[: 2 * LONGEST + 1]  # what is longer is no number
+    if len(short) <= 2 * LONGEST and (match := SHORTHAND.match(short)):
         number, decimals, digits, exponent = match.groups()
         power = float(f"1e{exponent or 0}")
         last_digit = 10.0 ** -len(decimals or "")
         return Written(float(number) * power, int(digits) * last_digit * power)
-    if (match := PLUS_MINUS.match(text)) and _is_number(match[1]) and _is_number(match[2]):
+    match = PLUS_MINUS.match(short) if len(short) <= 2 * LONGEST else None
+    if match and _is_number(match[1]) and _is_number(match[2]):
         return Written(float(match[1]), float(match[2]))
     if _is_number(text.strip()) or text.strip().casefold() in _NO_NUMBER:
         return Written(float(text), None)
     raise ValueError(
         f'`value` must be a number, or a number with its standard error such as "12.34(5)" or '
-        f'"12.34 ± 0.05"; got {printable(text[:60])!r}.{comma_hint(text) or why_no_value(text.strip())}'
+        f'"12.34 ± 0.05"; got {printable(text[:60])!r}.{comma_hint(text) or why_no_value(short)}'
     )
 
 
@@ -75,12 +81,14 @@ def read_number(name: str, text: str, where: str = "") -> float:
 
 def hint_for(text: str) -> str:
     """What to do about a text that should be a number, if that can be told."""
-    return comma_hint(text) or why_strange(text.strip())
+    return comma_hint(text) or why_strange(text.strip()[: 2 * LONGEST])
 
 
 def comma_hint(text: str) -> str:
     """What to do about a decimal comma, if that is what a text has."""
     plain = text.strip()
+    if len(plain) > LONGEST:
+        return ""
     if _THOUSANDS.fullmatch(plain):
         whole = plain.replace(",", "")
         if plain.count(",") > 1:

@@ -20,7 +20,7 @@ _DATE = re.compile(
 )
 _WITH_UNIT = re.compile(r"[+-]?[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?\s*([A-Za-zµμΩ°/²³·€$£¥]{1,12}[0-9]?)")
 _CURRENCY = re.compile(r"([€$£¥])\s*[0-9][0-9.,]*")
-_LIMIT = re.compile(r"[<>≤≥~≈].*[0-9].*")
+_LIMIT = re.compile(r"[<>≤≥~≈][^0-9]*[0-9].*")
 _DASH = re.compile(r"[–—]\s?[0-9][0-9.,]*")
 _ACCOUNTING = re.compile(r"\([0-9][0-9.,]*\)")
 #: A day and a month as spreadsheets write them, and a long number that they shortened.

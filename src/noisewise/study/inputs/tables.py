@@ -1,25 +1,21 @@
 """Tables from wherever people keep them: files, data frames of any library, mappings, plain lists."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from noisewise.core.support.text import check_text, is_half
+from noisewise.core.support.text import check_text, composed, is_half
 from noisewise.study.inputs.delimited import read_delimited
+from noisewise.study.inputs.dialects.packed_tables import PACKED, read_packed
 from noisewise.study.inputs.dialects.workbooks import WORKBOOKS, read_workbook
 from noisewise.study.inputs.read_table import ReadTable
 
-READERS: dict[str, Callable[[Any], pl.DataFrame]] = {
-    ".parquet": pl.read_parquet,
-    ".arrow": pl.read_ipc,
-    ".feather": pl.read_ipc,
-}
 #: What usually stands between the columns of a text; the text itself is asked first.
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ",", ".tab": "\t", ".dat": ","}
-ENDINGS = (*SEPARATORS, *READERS, *WORKBOOKS)
+ENDINGS = (*SEPARATORS, *PACKED, *WORKBOOKS)
 #: Files that people take for tables, and that must be saved as something else first.
 FOREIGN = (
     ".xls", ".xlsb", ".ods", ".numbers", ".json", ".jsonl", ".db", ".sqlite", ".pdf", ".png", ".jpg", ".jpeg",
@@ -136,10 +132,10 @@ def _read_file(what: str, source: str) -> ReadTable:
         )
     if not path.is_file():
         raise FileNotFoundError(f"`{what}` must be a file that exists; there is no {str(path)!r}.")
-    if ending in READERS:
+    if ending in PACKED:
         try:
-            return ReadTable(READERS[ending](path), repr(path.name))
-        except (pl.exceptions.PolarsError, OSError) as problem:
+            return ReadTable(read_packed(path), repr(path.name))
+        except (pl.exceptions.PolarsError, ValueError, OSError) as problem:
             first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
             raise ValueError(
                 f"`{what}` must be a readable table; {str(path)!r} is not: {first_line}"
@@ -182,4 +178,7 @@ def as_texts(what: str, column: pl.Series) -> pl.Series:
     if kind.is_nested() or kind in (pl.Object, pl.Binary):
         raise ValueError(f"`{what}` must have names in column {column.name!r}; it holds {kind} instead.")
     texts = column.cast(pl.String).str.strip_chars()
+    if (texts.str.len_bytes() != texts.str.len_chars()).any():
+        cells = [None if text is None else composed(text) for text in texts.to_list()]
+        texts = pl.Series(column.name, cells, dtype=pl.String)
     return texts.set(texts == "", None)

@@ -7,6 +7,7 @@ bound that a person can state, in the person's units, and that does not depend o
 scaled.
 """
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,15 +50,17 @@ class Whitening:
 #: The latest whitenings: a study is made, tried and opened with the same catalogue.
 _LATEST: dict[str, Whitening] = {}
 _MOST = 4
+_LOCK = threading.Lock()
 
 
 def whiten(catalogue: OptionCatalogue) -> Whitening:
     """The whitening of a catalogue's features, with what there is to tell about them."""
-    found = _LATEST.get(catalogue.fingerprint)
-    if found is None:
-        found = _LATEST[catalogue.fingerprint] = _whiten(catalogue)
-        while len(_LATEST) > _MOST:
-            del _LATEST[next(iter(_LATEST))]
+    with _LOCK:
+        found = _LATEST.get(catalogue.fingerprint)
+        if found is None:
+            found = _LATEST[catalogue.fingerprint] = _whiten(catalogue)
+            if len(_LATEST) > _MOST:
+                del _LATEST[next(iter(_LATEST))]
     return found
 
 

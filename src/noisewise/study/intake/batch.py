@@ -6,27 +6,25 @@ Parsing takes most of the time (`parsed_table.py`). If somebody else was faster,
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from noisewise.core.support.remarks import warn
+import numpy as np
+
 from noisewise.core.support.sequences import MadeOnDemand
 from noisewise.core.support.text import some_of
 from noisewise.core.support.words import counted
+from noisewise.study.inputs.items import write_places
 from noisewise.study.intake.answers import about_lease
 from noisewise.study.intake.copies import find_copies
 from noisewise.study.intake.corrections import Change, changes_in_words, corrected
 from noisewise.study.intake.entry import body_of, check_pair, find_job, find_probe
-from noisewise.study.intake.known_rows import Repeat, find_known
+from noisewise.study.intake.known_rows import KnownRows, Repeat, find_known
 from noisewise.study.intake.parsed_table import Parsed, Watch
-from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks, without_chance
+from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks
 from noisewise.study.intake.suited import refuse_unsuited_rows
 from noisewise.study.intake.told_before import Before, difference, find_before, still_void
 from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.state import State
 from noisewise.study.log.told import Measurement, measurement_of
 from noisewise.study.stores.protocol import Event, to_json
-
-
-class KnownRowsWarning(UserWarning):
-    """Rows without keys equal measurements from tables before, and were taken for them."""
 
 
 class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
@@ -37,12 +35,14 @@ class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
     ) -> None:
         self.parsed, self.told, self.first, self.watch = parsed, told, first, watch
         self.corrections = corrections  # bodies of events "amend"
+        self.skipped: str | None = None  # measurements that rows were known as for the first time
 
     def happened(self) -> "Sequence[tuple[str, dict[str, Any]]]":
-        """All that happens: corrections, then new measurements."""
-        if not self.corrections:
+        """All that happens: what is known is noted, then corrections, then new measurements."""
+        known = [] if self.skipped is None else [("skip", {"measurements": self.skipped})]
+        if not self.corrections and not known:
             return self
-        return [*(("amend", body) for body in self.corrections), *self]
+        return [*known, *(("amend", body) for body in self.corrections), *self]
 
     def __len__(self) -> int:
         return len(self.told.fresh)
@@ -91,9 +91,6 @@ class Taken(MadeOnDemand[Measurement]):
         self.understood: Any = None  # how the table was read: `Understood`
         self.batch = batch
         self.known, self.voided = batch.told.known, batch.told.voided
-        rows = batch.parsed.rows
-        #: Rows that were taken for equal ones of another table, and the measurements that these are.
-        self.equal = [(rows[p] + 1, f"m-{batch.told.equal[p]}") for p in sorted(batch.told.elsewhere)]
         #: Measurements that were corrected.
         self.amended = [measurement_of(body["number"], body["content"]) for body in batch.corrections]
         #: Measurements that an earlier version of this table brought, and that are not in it.
@@ -140,7 +137,7 @@ def check_batch(
     told = RowFates([], options, minus, jobs, notes, 0, [], {})
     take_blocks(state, parsed, told, list(jobs))
     told = _without_known(state, parsed, told, match)
-    told = _without_equal(state, parsed, told, repeat)
+    told = _without_equal(state, parsed, told, repeat, amend)
     told = _with_keys_given(state, parsed, told, repeat)
     refuse_unsuited_rows(state, parsed, told)
     if told.changes and amend is None:
@@ -150,7 +147,10 @@ def check_batch(
     if match:
         take_blocks(state, parsed, told, answer_suggestions(state, parsed, told, now))
     corrections = [corrected(state, change, str(amend)) for change in sorted(told.changes)]
-    return Batch(parsed, told, len(state.told) + 1, watch, corrections)
+    batch = Batch(parsed, told, len(state.told) + 1, watch, corrections)
+    news = np.array([number - 1 for number in told.skipped if number not in state.skipped], dtype=np.int64)
+    batch.skipped = write_places(news) if news.size else None
+    return batch
 
 
 def _probes(
@@ -225,37 +225,47 @@ def _without_known(state: State, parsed: Parsed, told: RowFates, match: bool) ->
     return told._replace(fresh=fresh, known=known, voided=voided, changes=changes)
 
 
-def _without_equal(state: State, parsed: Parsed, told: RowFates, repeat: Repeat) -> RowFates:
-    """The same without rows that name neither key nor suggestion, and equal rows of tables before."""
+def _without_equal(
+    state: State, parsed: Parsed, told: RowFates, repeat: Repeat, amend: str | None
+) -> RowFates:
+    """The same without rows that name neither key nor suggestion, and that a table before brought."""
     loose = _loose(parsed, told)
     if repeat is True or not loose or not len(state.told):
         return told
-    found = find_known(
-        state,
-        parsed.values(loose),
-        [parsed.rows[place] + 1 for place in loose],
-        lambda at: _body(parsed, told, loose[at]),
-        others=repeat == "others",
-    )
-    found = without_chance(parsed, told, loose, found)
-    gone = {loose[at] for at in (*found.known, *found.voided, *found.changed)}
-    if not gone:
-        return told
-    rows = {at: parsed.rows[loose[at]] + 1 for at in (*found.voided, *found.changed)}
+    rows = [parsed.rows[place] + 1 for place in loose]
+    found = find_known(state, parsed.values(loose), rows, lambda at: _body(parsed, told, loose[at]))
+    if repeat == "others":
+        found = KnownRows(found.known if len(found.known) < len(loose) else {})
+    changes = [Change(rows[at], n, _body(parsed, told, loose[at])) for at, n in sorted(found.changed.items())]
+    unclear = found.shared if changes or amend is not None else found.same | found.shared
+    if changes and amend is None:
+        raise ValueError(changes_in_words(state, changes))
+    if unclear:
+        raise ValueError(_in_common(rows, unclear))
+    known = found.known | found.same
+    gone = {loose[at] for at in (*known, *found.voided, *found.changed)}
     voided = [
         f"row {rows[at]}: m-{number} was told with this content and voided ({state.voided[number]}); it "
         'still does not count. If it is right after all, say repeat="others".'
         for at, number in sorted(found.voided.items())
     ]
-    changes = [Change(rows[at], n, _body(parsed, told, loose[at])) for at, n in found.changed.items()]
     return told._replace(
-        fresh=[place for place in told.fresh if place not in gone],
-        known=told.known + len(found.known),
+        fresh=[place for place in told.fresh if place not in gone] if gone else told.fresh,
+        known=told.known + len(known),
         voided=[*told.voided, *voided],
         changes=[*told.changes, *changes],
-        equal={loose[at]: number for at, number in found.known.items()},
+        skipped=tuple(sorted(known.values())),
         missing=found.missing,
-        elsewhere=frozenset(loose[at] for at in found.elsewhere),
+    )
+
+
+def _in_common(rows: Sequence[int], shared: dict[int, int]) -> str:
+    """A sentence on rows that may have been told before."""
+    pairs = some_of([f"row {rows[at]} = m-{number}" for at, number in sorted(shared.items())])
+    return (
+        f"{counted(len(shared), 'row')} without a key may have been told before, in a table with other rows "
+        f'({pairs}). Nothing was told: say repeat="others" if they were measured again; otherwise tell the '
+        "new rows alone or below those of that table, or give rows keys."
     )
 
 
@@ -271,29 +281,17 @@ def _with_keys_given(state: State, parsed: Parsed, told: RowFates, repeat: Repea
         parsed.values(keyed),
         [parsed.rows[place] + 1 for place in keyed],
         lambda at: {name: part for name, part in bodies[keyed[at]].items() if name != "key"},
-        others=False,
     )
-    for at in found.elsewhere:
-        note = f"equals m-{found.known[at]}, which was told before without a key."
-        told.notes.setdefault(keyed[at], []).append(note)
-    sure = {keyed[at]: number for at, number in found.known.items() if at not in found.elsewhere}
+    for at, number in (found.same | found.changed | found.shared).items():
+        if "key" not in state.told[number - 1]:
+            note = f"may be m-{number}, which was told before without a key."
+            told.notes.setdefault(keyed[at], []).append(note)
+    sure = {keyed[at]: number for at, number in found.known.items()}
     same = {place: number for place, number in sure.items() if "key" not in state.told[number - 1]}
     return told._replace(
         fresh=[place for place in told.fresh if place not in same],
         changes=[*told.changes, *(Change(parsed.rows[p] + 1, n, bodies[p]) for p, n in same.items())],
     )
-
-
-def warn_of_equal(taken: Taken) -> None:
-    """Rows that may have been measured again are never passed over in silence."""
-    if taken.equal:
-        pairs = some_of([f"row {row} = {id}" for row, id in taken.equal])
-        warn(
-            f"{counted(len(taken.equal), 'row')} without a key equal measurements of tables before and were "
-            f'taken for them ({pairs}). If they were measured again, say repeat="others".',
-            KnownRowsWarning,
-            stacklevel=3,
-        )
 
 
 def _loose(parsed: Parsed, told: RowFates) -> list[int]:

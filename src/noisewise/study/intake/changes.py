@@ -1,18 +1,35 @@
 """Changes to a study after it was made: corrections, options, policy, model. Each is an event."""
 
 import json
+import math
 from dataclasses import asdict
 from typing import Any
 
-from noisewise.core.support.text import NOTE_LENGTH, check_text
-from noisewise.study.inputs.error_bars import ITEMS
-from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, read_told
+from noisewise.core.support.text import NOTE_LENGTH, check_text, composed, printable
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.numbers import carries_error
+from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, about, read_told
 from noisewise.study.intake.item_entry import amended_items
+from noisewise.study.intake.suited import refuse_unsuited
 from noisewise.study.log.looks import switched_looks
 from noisewise.study.log.model_choice import facts_of, named_models, switched
 from noisewise.study.log.specification import HEAVY, check_tails
 from noisewise.study.log.state import State
 from noisewise.study.stores.protocol import to_json
+
+#: Arguments of `tell` that bring their own value.
+BRING_VALUES = ("values", "successes", "trials")
+#: What a measurement is called in sentences.
+NAMES_OF_KINDS = {
+    KNOWN: "a value with an error bar",
+    READINGS: "a mean of readings",
+    COUNTS: "a share of successes",
+    NONE: "a value without an error bar",
+    BOUNDED: "a reading between bounds",
+    ITEMS: "a set of items",
+}
+_SCATTER = ("shown", "readings", "scatter")
+_MEASURED = ("value", "kind", "sigma", "values", *_SCATTER)
 
 
 def require_reason(reason: Any, name: str = "reason") -> str:
@@ -23,66 +40,143 @@ def require_reason(reason: Any, name: str = "reason") -> str:
 
 
 def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:
-    """The corrected content of a measurement: what is not said anew stays as it was."""
+    """The corrected content of a measurement: what is not said anew stays as it was.
+
+    What was told and what is said now are put together as arguments of `tell`, and read like a new one.
+    """
     if number in state.voided:
         raise ValueError(
             f"m-{number} was voided ({state.voided[number]}): tell the measurement again instead."
         )
     old = state.told[number - 1]
-    if ITEMS in (old.get("kind"), ITEMS if given.get("items") is not None else None):
-        return _amended_items(state, number, given)
-    merged = {name: value for name, value in given.items() if value is not None}
-    if not merged:
+    said = {name: value for name, value in given.items() if value is not None}
+    if not said:
         raise ValueError(
-            f"say what to correct about m-{number}: value=, option=, an error bar, block=, instrument= or "
-            "note=; got none of them."
+            f"say what to correct about m-{number}: value=, option=, an error bar, items=, block=, "
+            "instrument= or note=; got none of them."
         )
-    if not any(name in merged for name in ("option", "plus", "minus")):
-        # A measurement that could not be used may lack anything; then it has to be said now.
-        two = "minus" in old
-        merged |= {"plus": old.get("option"), "minus": old["minus"]} if two else {"option": old.get("option")}
-    says_error = any(name in merged for name in ERROR_WAYS)
-    if "values" in old and not says_error:
-        if "value" in merged:
-            raise ValueError(
-                f"m-{number} has {len(old['values'])} readings, which are kept: correct them with "
-                "values=[...]."
-            )
-        merged["values"] = old["values"]
-    if "value" not in merged and not any(name in merged for name in ("values", "successes", "trials")):
-        merged["value"] = old.get("value")
-    merged = {name: old[name] for name in (*ABOUT, "arm", "at", "cost") if name in old} | merged
-    content = read_told(state, merged, now=now)
-    broken = any(one.number == number for one in state.ignored.values())
-    if not says_error and content["kind"] == "none" and not broken:
-        kept = ("kind", "sigma", "shown", "readings", "scatter")
-        content = {name: value for name, value in content.items() if name not in kept}
-        content |= {name: old[name] for name in kept if name in old}
-    content |= {"job": old["job"]} if old.get("job") in state.jobs else {}
+    if state.keys.get(key := composed(str(said.get("key", "")).strip())) not in (None, number):
+        raise ValueError(
+            f"`key` must be one that no other measurement has; got {printable(key)}, the key of "
+            f"m-{state.keys[key]}."
+        )
+    kept = {name: old[name] for name in (*ABOUT, "arm", "at", "cost") if name in old}
+    if old.get("kind") == ITEMS or "items" in said:
+        content = _amended_items(state, number, said, kept)
+    else:
+        content = _amended_value(state, number, said, kept, now=now)
+    content |= {name: old[name] for name in ("job", "row") if name in old}
+    if content.get("job") not in state.jobs:
+        content.pop("job", None)
     # Through JSON, as what was told went; notes are remarks on how it was told.
-    said, before = (
+    new, before = (
         {name: value for name, value in body.items() if name != "notes"}
         for body in (json.loads(to_json(content)), old)
     )
-    if said == before:
+    if new == before:
         raise ValueError(f"nothing would change: m-{number} was told with exactly this.")
     return content
 
 
-def _amended_items(state: State, number: int, given: dict[str, Any]) -> dict[str, Any]:
+def _amended_value(
+    state: State, number: int, said: dict[str, Any], kept: dict[str, Any], *, now: float
+) -> dict[str, Any]:
+    """A measurement of anything but items, corrected."""
+    old = state.told[number - 1]
+    broken = _is_broken(state, number)
+    says_error = any(name in said for name in ERROR_WAYS) or carries_error(said.get("value"))
+    merged = kept | said
+    if not any(name in said for name in ("option", "plus", "minus")):
+        # A measurement that could not be used may lack anything; then it has to be said now.
+        two = "minus" in old
+        merged |= {"plus": old.get("option"), "minus": old["minus"]} if two else {"option": old.get("option")}
+    if not broken:
+        merged |= _told_as(number, old, said, says_error=says_error)
+    elif not any(name in said for name in ("value", *BRING_VALUES)):
+        merged |= (
+            {"value": old.get("value")} if says_error or "values" not in old else {"values": old["values"]}
+        )
+    content = read_told(state, merged, now=now)
+    if not broken and not says_error:
+        if content["kind"] != old["kind"]:
+            raise ValueError(
+                f"m-{number} is {NAMES_OF_KINDS[old['kind']]} and would become "
+                f"{NAMES_OF_KINDS[content['kind']]}: void it, and tell it as it should be."
+            )
+        same = _MEASURED if "value" not in said else _SCATTER if old["kind"] == READINGS else ()
+        # What is kept stays as it was to the last bit.
+        content = {name: part for name, part in content.items() if name not in same}
+        content |= {name: old[name] for name in same if name in old}
+    if (job := state.jobs.get(old.get("job", ""))) is not None:
+        refuse_unsuited(state, content, content.get("minus"), job, "")
+    return content
+
+
+def _told_as(number: int, old: dict[str, Any], said: dict[str, Any], *, says_error: bool) -> dict[str, Any]:
+    """The arguments of `tell` that stand for the value and the error bar of a measurement that are kept."""
+    kind = old["kind"]
+    ways = {name for name in ERROR_WAYS if name in said}
+    brings = {name for name in ("value", *BRING_VALUES) if name in said}
+    if kind == COUNTS:
+        successes = round(old["value"] * old["readings"])
+        if ways and ways <= {"successes", "trials"}:
+            return {
+                "successes": said.get("successes", successes),
+                "trials": said.get("trials", old["readings"]),
+            }
+        if not says_error and "value" not in said:
+            return {"successes": successes, "trials": old["readings"]}
+        if not (says_error and brings):
+            raise ValueError(
+                f"m-{number} is {successes} successes out of {old['readings']} trials: correct it by "
+                "successes= and trials=, or say both its value and its error bar."
+            )
+        return {}
+    several = old.get("values")
+    if several is not None and not says_error:
+        if "value" in said:
+            raise ValueError(
+                f"m-{number} has {len(several)} readings, which are kept: correct them with values=[...]."
+            )
+        return {"values": several}
+    value = {} if brings else {"value": old["value"]}
+    if says_error:
+        if value and (several is not None or kind == BOUNDED):
+            raise ValueError(
+                f"m-{number} is {NAMES_OF_KINDS[kind]}, whose error follows from the readings: correct it by "
+                "value= or values=[...], or say both its value and its error bar."
+            )
+        if kind == READINGS and ways and ways <= {"sd", "n"}:
+            value |= {"sd": said.get("sd", _sd_of(old)), "n": said.get("n", old["readings"])}
+        return value
+    if kind == KNOWN:
+        return value | {"se": old["shown"]}
+    return value | ({"sd": _sd_of(old), "n": old["readings"]} if kind == READINGS else {})
+
+
+def _is_broken(state: State, number: int) -> bool:
+    """Whether a measurement cannot be used as it is in the log."""
+    return any(one.number == number and one.mended is None for one in state.ignored.values())
+
+
+def _sd_of(old: dict[str, Any]) -> float:
+    return math.sqrt(old.get("scatter", 0.0) / (old["readings"] - 1))
+
+
+def _amended_items(state: State, number: int, said: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     """A measurement of items with some values corrected: it stays one of the same items and option."""
-    others = [name for name, value in given.items() if value is not None and name not in ("items", "note")]
-    if others or given.get("items") is None or state.told[number - 1].get("kind") != ITEMS:
+    old = state.told[number - 1]
+    others = [name for name in said if name not in ("items", "key", "by", "note", "at", "cost")]
+    if others or old.get("kind") != ITEMS:
         what = f"{others[0]}=" if others else "items="
         raise ValueError(
             f"m-{number} cannot be corrected by {what}: what holds items is corrected by items= with the "
             "right values of some of them, and only that; otherwise void it, and tell it as it should be."
         )
-    content = amended_items(state, number, given["items"])
-    if content == state.told[number - 1] and given.get("note") is None:
-        raise ValueError(f"nothing would change: m-{number} was told with exactly this.")
-    note = {} if given.get("note") is None else {"note": check_text("note", given["note"], most=NOTE_LENGTH)}
-    return {name: value for name, value in content.items() if name != "notes"} | note
+    if _is_broken(state, number):
+        raise ValueError(f"m-{number} holds items that cannot be used: void it, and tell it as it should be.")
+    content = amended_items(state, number, said["items"]) if "items" in said else old
+    return {name: part for name, part in content.items() if name != "notes"} | about(kept | said, "")
 
 
 def added_options(state: State, options: Any, id: str | None, decimal: str | None = None) -> dict[str, Any]:

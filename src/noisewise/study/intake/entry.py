@@ -11,7 +11,7 @@ from typing import Any
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import COST, TIME, check_within
-from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
+from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, composed, printable
 from noisewise.study.inputs.error_bars import Bounds, read_measured
 from noisewise.study.inputs.value_scale import LogLimits
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked
@@ -48,7 +48,7 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
     lease = f"; the lease on {job.what} was kept" if job is not None and job.status == OPEN else ""
     named = f"row {row} ({option}): " if row is not None else ""
     if given.get("items") is not None:
-        content = items_content(state, given, named) | _about(given, named)
+        content = items_content(state, given, named) | about(given, named)
     else:
         question = state.specification
         content = parse_told(
@@ -89,11 +89,11 @@ def parse_told(
         "values": list(measured.singles) or None,
         "notes": list(measured.notes) or None,
     }
-    content |= _about(given, where)
+    content |= about(given, where)
     return {name: part for name, part in content.items() if part is not None}
 
 
-def _about(given: dict[str, Any], where: str) -> dict[str, Any]:
+def about(given: dict[str, Any], where: str) -> dict[str, Any]:
     """What else is known about a measurement."""
     content: dict[str, Any] = {}
     for name in ABOUT:
@@ -144,7 +144,7 @@ def find_option(state: State, option: Any, where: str = "") -> str:
     """An option's name, refused with the nearest ones if it is unknown."""
     if option is None or isinstance(option, bytes | list | tuple | set | dict):
         raise TypeError(f"{where}`option` must be the name of an option; got {option!r}.")
-    name = str(option)
+    name = composed(str(option))
     if name in state.index:
         return name
     if name.strip() in state.index:
@@ -169,6 +169,7 @@ def find_measurement(state: State, measurement: Any) -> int:
     if isinstance(measurement, Measurement):
         return measurement.number
     if isinstance(measurement, str):
+        measurement = composed(measurement)
         keyed = state.keys.get(measurement)
         if keyed is None and measurement in state.freed:
             keyed = state.freed[measurement][-1]

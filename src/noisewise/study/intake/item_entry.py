@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import printable
+from noisewise.core.support.text import composed, printable
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.inputs.items import Places, item_name, read_values, write_places, write_values
 from noisewise.study.log.item_order import why_not_next
@@ -44,7 +44,7 @@ def items_content(state: State, given: Mapping[str, Any], where: str) -> dict[st
             f'{where}`items` must map names of items to values, such as {{"q17": 1, "q18": 0}}; got '
             f"{printable(repr(told)[:60])}."
         )
-    names = [name if type(name) is str else item_name(name) for name in told]
+    names = [composed(name) if type(name) is str else item_name(name) for name in told]
     return content_of(state, names, list(told.values()), where)
 
 

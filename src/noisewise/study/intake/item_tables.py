@@ -80,7 +80,6 @@ class TakenItems(MadeOnDemand[Measurement]):
         self.unasked = 0  # measurements that no suggestion asked for
         self.voided: list[str] = []
         self.corrections: list[dict[str, Any]] = []  # bodies of events "amend"
-        self.equal: list[tuple[int, str]] = []  # none: items are known by their names
         self.missing: list[str] = []
 
     @property

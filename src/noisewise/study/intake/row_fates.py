@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.intake.answers import about_block, block_asked
 from noisewise.study.intake.corrections import Change
-from noisewise.study.intake.known_rows import KnownRows
 from noisewise.study.intake.parsed_table import Parsed
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.state import State
@@ -24,9 +22,8 @@ class RowFates(NamedTuple):
     voided: list[str]  # measurements that rows were told as, and that do not count
     blocks: dict[int, str]  # of places that name none, from the suggestions they answer
     changes: list[Change] = []  # noqa: RUF012 - never changed; rows that correct what was told
-    equal: dict[int, int] = {}  # noqa: RUF012 - never changed; rows known by their content, and as what
+    skipped: tuple[int, ...] = ()  # measurements that rows without keys were told as
     missing: tuple[int, ...] = ()  # measurements of an earlier version of the table that are not in it
-    elsewhere: frozenset[int] = frozenset()  # rows known by content that another table may have brought
 
     def content(self, parsed: Parsed, place: int) -> dict[str, Any]:
         """What a row says, with the block of the suggestion that it answers."""
@@ -87,18 +84,3 @@ def take_blocks(state: State, parsed: Parsed, told: RowFates, answering: list[in
             told.blocks[place] = block
         if elsewhere := about_block(job, said[place]):
             told.notes.setdefault(place, []).extend(elsewhere)
-
-
-def without_chance(parsed: Parsed, told: RowFates, loose: list[int], found: KnownRows) -> KnownRows:
-    """Successes of few trials that equal those of other tables are told: they often are equal by chance.
-
-    Only where the whole table was told before, they are not told again.
-    """
-    if not found.elsewhere or len(found.known) + len(found.voided) == len(loose):
-        return found
-    chance = {at for at in found.elsewhere if parsed.content(loose[at]).get("kind") == COUNTS}
-    for at in chance:
-        note = f"equals m-{found.known[at]} of another table; told as a measurement of its own."
-        told.notes.setdefault(loose[at], []).append(note)
-    known = {at: number for at, number in found.known.items() if at not in chance}
-    return found._replace(known=known, elsewhere=found.elsewhere - chance)

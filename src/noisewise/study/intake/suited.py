@@ -49,9 +49,13 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
 
 
 def refuse_unsuited_rows(state: State, parsed: "Parsed", told: "RowFates") -> None:
-    """The same for the rows of a table that are told."""
+    """Refuse rows of a table that are told, or correct a measurement, and say nothing in this study."""
     if state.specification.items is None and state.specification.noise is None and not told.jobs:
         return
+    for change in told.changes:
+        job = state.jobs.get(change.body.get("job", ""))
+        where = f"row {change.row} ({change.body['option']}): "
+        refuse_unsuited(state, change.body, change.body.get("minus"), job, where)
     for place in told.fresh:
         minus = None if told.minus is None else told.minus[place]
         job = state.jobs[told.jobs[place]] if place in told.jobs else None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from noisewise.core.support.files import as_path, written_whole
+from noisewise.core.support.ranges import TIME, check_within
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import replay
 from noisewise.study.stores.address import open_store
@@ -178,6 +179,17 @@ def read_log(lines: Iterator[str]) -> Exported:
             f"`log` was written by another noisewise (schema {schema!r}; this one reads {VERSION}): upgrade "
             "noisewise."
         )
+    count, name, specification = (first.get(part) for part in ("events", "name", "specification"))
+    if (
+        type(count) is not int
+        or count < 0
+        or not isinstance(name, str)
+        or not isinstance(specification, dict)
+    ):
+        raise ValueError(
+            "line 1 of the log must have the name of the study, its specification, and the number of its "
+            "events. Nothing was written."
+        )
     events, head = [], None
     for place, line in enumerate(lines, start=1):
         row = _line(line, place + 1)
@@ -187,21 +199,22 @@ def read_log(lines: Iterator[str]) -> Exported:
         if row.get("number") != place or row.get("schema") != schema or head is not None:
             raise ValueError(f"line {place + 1} of the log must be event {place}; got {line[:60]!r}.")
         events.append(_event(row, place, line))
-    if len(events) != first["events"] or (schema == VERSION and head is None):
+    if len(events) != count or (schema == VERSION and head is None):
         raise ValueError(
-            f"the log is cut short: it has {len(events)} of {first['events']} events"
-            f"{'' if len(events) != first['events'] else ', and no last line'}. Nothing was written."
+            f"the log is cut short: it has {len(events)} of {count} events"
+            f"{'' if len(events) != count else ', and no last line'}. Nothing was written."
         )
     chained = first.get("chained") or (
         f"chained when it was rebuilt, after event {len(events)}" if schema == 1 else None
     )
-    return Exported(str(first["name"]), dict(first["specification"]), events, head, chained)
+    return Exported(name, specification, events, head, chained)
 
 
 def _event(row: dict[str, Any], place: int, line: str) -> Event:
     try:
         append, hash = str(row.get("append", "")), str(row.get("hash", ""))
-        return Event(place, float(row["at"]), str(row["kind"]), dict(row["body"]), append, hash)
+        at = check_within("at", row["at"], TIME)
+        return Event(place, at, str(row["kind"]), dict(row["body"]), append, hash)
     except (KeyError, TypeError, ValueError):
         raise ValueError(f"line {place + 1} of the log must be event {place}; got {line[:60]!r}.") from None
 

@@ -14,6 +14,7 @@ import numpy as np
 from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, TIME, VALUE, Range
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
+from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.logarithms import of_logarithms
 from noisewise.study.log.item_order import items_flaw
 from noisewise.study.log.model_choice import ModelChoice, choose_model
@@ -266,6 +267,11 @@ def _check_amend(state: "State", body: dict[str, Any]) -> None:
     _check_content(state, content, number)
 
 
+def _check_skip(state: "State", body: dict[str, Any]) -> None:
+    if read_ranges(body["measurements"])[-1] > len(state.told):
+        raise FlawError("it names measurements that there are not")
+
+
 def _check_exclude(state: "State", body: dict[str, Any]) -> None:
     _known_option(state, body, "option")
 
@@ -346,4 +352,5 @@ _CHECKS: dict[str, Callable[["State", dict[str, Any]], None]] = {
     "policy": _check_policy,
     "switch": _check_switch,
     "mend": _check_mend,
+    "skip": _check_skip,
 }

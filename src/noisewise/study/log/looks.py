@@ -20,9 +20,13 @@ def is_once(state: State) -> bool:
 
 
 def chosen_by_looking(state: State) -> int:
-    """How many measurements that count answer suggestions of policies that look at values."""
-    answers = (number for job, number in state.answers.items() if job in state.looked_for)
-    return sum(map(state.measurements.is_live, answers))
+    """Count the suggestions of policies that look at values, made when there were values to look at.
+
+    What became of them does not matter. A suggestion can be followed without naming it, and its answer can
+    be voided and told again: the measurements of such a study were chosen by looking.
+    """
+    first = state.begun.event
+    return 0 if first is None else sum(number > first for number in state.looked_for.values())
 
 
 def broken_promise(state: State) -> str | None:
@@ -35,8 +39,10 @@ def broken_promise(state: State) -> str | None:
         return f'a bound for one look does not hold for errors of any tails (noise="{HEAVY}")'
     if not (count := chosen_by_looking(state)):
         return None
-    answered = f"{counted(count, 'measurement')} answered suggestions of a policy that looks at values"
-    return f"{answered}, and a bound for one look does not hold for what was chosen by looking"
+    return (
+        f"{counted(count, 'suggestion')} came from a policy that looks at values, and a bound for one look "
+        "does not hold for what was chosen by looking"
+    )
 
 
 def switched_looks(state: State, looks: Any) -> dict[str, str]:
@@ -53,7 +59,11 @@ def switched_looks(state: State, looks: Any) -> dict[str, str]:
             "measured from now on."
         )
     if broken := broken_promise(state):
-        raise ValueError(f'`looks` cannot be switched to "{ONCE}": {broken}.')
+        raise ValueError(
+            f'`looks` cannot be switched to "{ONCE}": {broken}. Make a new study, with '
+            f'looks="{ONCE}", and tell it only '
+            "what was not chosen by looking."
+        )
     return {"looks": ONCE, "costs": COST}
 
 

@@ -277,6 +277,10 @@ class Contents(Sequence[dict[str, Any]]):
         """Keep more of them."""
         self._rows.extend(map(self._packed, contents))
 
+    def names(self) -> set[str]:
+        """Every name that any of them has."""
+        return set().union(*self._layouts)
+
     def column(self, name: str) -> list[Any]:
         """What each has under a name, None where there is nothing."""
         places = {id(layout): layout.index(name) + 1 for layout in self._layouts.values() if name in layout}

@@ -1,10 +1,11 @@
 """What a study is about: everything that is fixed when it is made."""
 
+import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
-from noisewise.core.support.checks import check_choice, check_probability
+from noisewise.core.support.checks import check_choice, check_names, check_probability
 from noisewise.core.support.ranges import (
     AMOUNT,
     CONFIDENCE,
@@ -12,6 +13,7 @@ from noisewise.core.support.ranges import (
     LEASE,
     SEED,
     VALUE,
+    check_amount,
     check_count_within,
     check_within,
 )
@@ -147,16 +149,70 @@ class Specification:
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
 
     @staticmethod
-    def from_plain(plain: dict[str, Any]) -> "Specification":
-        """Read back what `to_plain` wrote."""
-        if plain.get("schema") != SCHEMA:
-            raise ValueError(f"this study has schema {plain.get('schema')!r}; this noisewise reads {SCHEMA}.")
-        parts = {name: value for name, value in plain.items() if name != "schema"}
-        if parts.get("bounds") is not None:
-            parts["bounds"] = tuple(parts["bounds"])
-        parts["policy"] = PolicyChoice(**parts["policy"])
-        parts["catalogue"] = OptionCatalogue.from_plain(parts["catalogue"])
-        return Specification(**parts)
+    def from_plain(plain: Any) -> "Specification":
+        """Read what `to_plain` wrote; refuse anything else.
+
+        Logs come from files and other machines: a specification is checked as strictly as a new question.
+        """
+        try:
+            return _read(plain)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as problem:
+            said = str(problem) if isinstance(problem, ValueError | TypeError) else repr(problem)
+            raise ValueError(f"the specification of this study is not valid: {said}") from None
+
+
+#: Fields of a specification that are not part of the question.
+NOT_ASKED = ("name", "catalogue", "policy", "version")
+#: Fields without a default.
+REQUIRED = [field.name for field in fields(Specification) if field.default is MISSING]
+
+
+def _read(plain: Any) -> Specification:
+    if not isinstance(plain, dict):
+        raise TypeError(f"it must be an object; got {type(plain).__name__}.")
+    parts = dict(plain)
+    schema = parts.pop("schema", None)
+    if type(schema) is not int or schema != SCHEMA:
+        raise ValueError(f"it has schema {schema!r}; this noisewise reads {SCHEMA}.")
+    check_names("it", parts, [field.name for field in fields(Specification)], REQUIRED)
+    for name in ("name", "version"):
+        if type(parts[name]) is not str or parts[name] != check_text(name, parts[name]):
+            raise ValueError(f"`{name}` must be a text without blanks around it; got {parts[name]!r}.")
+    parts["policy"] = _read_policy(parts["policy"])
+    parts["catalogue"] = OptionCatalogue.from_plain(parts["catalogue"])
+    if parts.get("bounds") is not None:
+        parts["bounds"] = tuple(parts["bounds"])
+    found = Specification(**parts)
+    _check_as_new(found)
+    return found
+
+
+def _read_policy(plain: Any) -> PolicyChoice:
+    names = [field.name for field in fields(PolicyChoice)]
+    if not isinstance(plain, dict):
+        raise TypeError(f"`policy` must be an object; got {plain!r}.")
+    check_names("`policy`", plain, names, names)
+    for name, kind in (("name", str), ("version", str), ("options", dict)):
+        if type(plain[name]) is not kind or (kind is str and not plain[name]):
+            raise ValueError(f"`policy` must have a name, a version and options; got {name}={plain[name]!r}.")
+    return PolicyChoice(**plain)
+
+
+def _check_as_new(found: Specification) -> None:
+    """Refuse what creation would refuse, or would not write down in this way."""
+    stated = {name: value for name, value in vars(found).items() if name not in NOT_ASKED}
+    if stated["scatter"] not in (None, FIRST, OWN, POOLED):
+        check_choice("scatter", stated["scatter"], (FIRST, OWN, POOLED))
+    checked = _checked(**stated)
+    for name, value in stated.items():
+        if type(value) is bool or value != checked[name]:
+            raise ValueError(f"`{name}` must be as a new study has it, {checked[name]!r}; got {value!r}.")
+    if found.looks == ONCE and found.policy.name not in BLIND:
+        raise ValueError(
+            f'`policy` must be {" or ".join(BLIND)} with looks="{ONCE}"; got {found.policy.name!r}.'
+        )
+    if found.first_model.uses_features and not found.catalogue.features:
+        raise ValueError(f'`features` must name at least one column for model="{found.model}"; got none.')
 
 
 def check_question(
@@ -185,29 +241,70 @@ def check_question(
     unit = None if unit is None else check_text("unit", unit, most=UNIT_LENGTH)
     goal = check_choice("goal", goal, GOALS)
     reading = ValueScale(check_choice("scale", scale, SCALES) == LOG, goal, unit)
-    chosen = choose_model(
-        model,
-        None if span is None else reading.read_span(span),
-        reading.read_size(deviation, "deviation"),
-        reading.read_size(extra_scatter, "extra_scatter"),
+    return _checked(
+        model=model,
+        goal=goal,
+        eps=None if eps is None else reading.read_eps(eps),
+        confidence=confidence,
+        span=None if span is None else reading.read_span(span),
+        noise_floor=None if noise_floor is None else reading.read_error(noise_floor, "noise_floor"),
+        lease=WEEK if lease is None else lease,
+        seed=_new_seed(items) if seed is None else seed,
+        deviation=reading.read_size(deviation, "deviation"),
+        extra_scatter=reading.read_size(extra_scatter, "extra_scatter"),
+        blocks=blocks,
+        budget=budget,
+        looks=None if check_choice("looks", looks, LOOKS) == ANY_TIME else looks,
+        bounds=bounds,
+        scatter=FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
+        noise=None if check_choice("noise", noise, TAILS) == NORMAL else noise,
+        items=items,
+        unit=unit,
+        scale=LOG if reading.log else None,
     )
+
+
+def _checked(
+    *,
+    model: Any,
+    goal: Any,
+    eps: Any,
+    confidence: Any,
+    span: Any,
+    noise_floor: Any,
+    lease: Any,
+    seed: Any,
+    deviation: Any,
+    extra_scatter: Any,
+    blocks: Any,
+    budget: Any,
+    looks: Any,
+    bounds: Any,
+    scatter: Any,
+    noise: Any,
+    items: Any,
+    unit: Any,
+    scale: Any,
+) -> dict[str, Any]:
+    """Check the question as a specification keeps it: on the scale that is computed with."""
+    chosen = choose_model(model, span, deviation, extra_scatter)
     checked: dict[str, Any] = {
         **asdict(chosen),
-        "goal": goal,
-        "eps": None if eps is None else reading.read_eps(eps),
+        "goal": check_choice("goal", goal, GOALS),
+        "eps": None if eps is None else check_amount("eps", eps),
         "confidence": check_within("confidence", check_probability("confidence", confidence), CONFIDENCE),
-        "noise_floor": None if noise_floor is None else reading.read_error(noise_floor, "noise_floor"),
-        "lease": WEEK if lease is None else check_within("lease", lease, LEASE),
+        "noise_floor": None if noise_floor is None else check_amount("noise_floor", noise_floor),
+        "lease": check_within("lease", lease, LEASE),
         "seed": check_count_within("seed", seed, SEED),
         "blocks": check_choice("blocks", blocks, PROMISES),
         "budget": None if budget is None else check_count_within("budget", budget, COUNT),
-        "looks": ONCE if check_choice("looks", looks, LOOKS) == ONCE else None,
+        "looks": None if looks is None else check_choice("looks", looks, (ONCE,)),
         "bounds": None if bounds is None else _two_bounds(bounds),
-        "scatter": FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
-        "noise": None if check_choice("noise", noise, TAILS) == NORMAL else noise,
+        "scatter": scatter,
+        "noise": None if noise is None else check_choice("noise", noise, (HEAVY, SYMMETRIC)),
         "items": check_pool(items),
-        "unit": unit,
-        "scale": LOG if reading.log else None,
+        "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
+        "scale": None if scale is None else check_choice("scale", scale, (LOG,)),
     }
     _check_together(checked, chosen, scatter)
     if checked["span"] is None and checked["eps"] is None:
@@ -216,6 +313,11 @@ def check_question(
             "must be given, in the unit of your values: nothing else says what a small difference is."
         )
     return checked
+
+
+def _new_seed(items: Any) -> int:
+    """A seed where none was stated: unforeseeable if the order of a pool follows from it."""
+    return 0 if items is None else secrets.randbelow(2**53)  # as JSON keeps it everywhere
 
 
 def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) -> None:

@@ -1,6 +1,7 @@
 """The state of a study: a function of its specification and its log, built by applying events in order."""
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -10,7 +11,8 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import is_half, printable
-from noisewise.study.inputs.error_bars import ITEMS, KNOWN
+from noisewise.study.inputs.error_bars import ITEMS, KNOWN, READINGS
+from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.whitened_features import Whitening, whiten
 from noisewise.study.log.flaws import CHUNK, MATTERING, find_flaw, flawed
 from noisewise.study.log.items import Items
@@ -45,6 +47,40 @@ class Ignored:
         return f"{self}. {todo if self.mended is None else f'Mended: {printable(self.mended)}'}."
 
 
+class FirstMoment:
+    """What was told at the first moment: by one call, such as the rows of one table, in any order.
+
+    The kinds and labels of these measurements, as they were told at first, were known before any value. They
+    may decide how scatter is treated and how the error probability is divided.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: set[str] = set()
+        self.rows = 0
+        self.own = 0  # readings of one option that name neither instrument nor block
+        self.event: int | None = None  # the number of the first
+        self._at: float | None = None
+        self._over = False
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """Take in measurements; those of later moments change nothing."""
+        for event in events:
+            if self._over:
+                return
+            # What is appended together has one time, and the id of the append is kept with its first event.
+            if self._at is not None and (event.append or event.at != self._at):
+                self._over = True
+                return
+            self._at = event.at
+            self.event = self.event or event.number
+            body = event.body if isinstance(event.body, dict) else {}
+            kind = body.get("kind")
+            self.rows += 1
+            self.kinds.add(kind if isinstance(kind, str) else "")
+            labelled = any(body.get(name) for name in ("instrument", "block", "minus"))
+            self.own += kind == READINGS and not labelled
+
+
 class State:
     """Everything that the log says, ready to be used."""
 
@@ -65,19 +101,22 @@ class State:
         self.measurements = Measurements(logs=specification.value_scale.log)
         self.items = Items(specification)
         self.told = Contents()  # the present content of each measurement
+        self.begun = FirstMoment()
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
         self.voided: dict[int, str] = {}
+        self.skipped: set[int] = set()  # measurements that tables without keys brought again
         self.keys: dict[str, int] = {}  # of measurements that were not voided
         self.freed: dict[str, list[int]] = {}  # measurements that had a key when they were voided
         self.answers: dict[str, int] = {}  # the first measurement that answers each suggestion
         self.ignored: dict[int, Ignored] = {}  # by the number of the event
         self.pairs: set[tuple[int, int]] = set()
         self.jobs: dict[str, Job] = {}
+        self.last_job = 0  # the largest number of a suggestion in the log, usable or not
         self._under_way: dict[str, Job] = {}  # of these, the ones that nothing became of yet
         self.together: dict[str, list[str]] = {}  # suggestions for one new block, by the first of them
         self.policy: PolicyChoice = specification.policy
         self.looks = specification.looks or ANY_TIME
-        self.looked_for: set[str] = set()  # suggestions of policies that look at values
+        self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
         self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
@@ -95,6 +134,8 @@ class State:
                 f"event {event.number} of this study is of a kind that this noisewise does not know, "
                 f"{event.kind!r}: upgrade noisewise. Nothing was changed."
             )
+        if event.kind == "ask":
+            self.last_job = max(self.last_job, _number_of(event.body))
         if event.kind == "tell":
             self._tell_all([event])
         elif (flaw := find_flaw(self, event.kind, event.body)) is not None:
@@ -104,26 +145,22 @@ class State:
         self.n_events = event.number
 
     @property
-    def first_told(self) -> dict[str, Any]:
-        """The first measurement as it was told at first; empty before it.
-
-        Its kind and its block were known before any value: they may decide how the error probability is
-        divided.
-        """
-        if not len(self.told):
-            return {}
-        return self.superseded[1][0] if 1 in self.superseded else self.told[0]
-
-    @property
     def begins_with_items(self) -> bool:
         """Whether the study has a pool of items, or the first measurement was of items."""
         declared = self.specification.items is not None or self.specification.noise == SYMMETRIC
-        return declared or self.first_told.get("kind") == ITEMS
+        return declared or ITEMS in self.begun.kinds
 
     @property
     def features(self) -> Floats | None:
         """The whitened features, (n, rank), if the present model uses them."""
         return self._features if self.model.uses_features else None
+
+    @property
+    def added_features(self) -> bytes:
+        """The features of options that were added, for a hash; empty without any."""
+        return (
+            b"" if self._features is None else np.ascontiguousarray(self._features[self.n_first :]).tobytes()
+        )
 
     def apply_all(self, events: Sequence[Event], *, rehearsed: bool = False) -> None:
         """Let many events happen; runs of measurements are entered together.
@@ -133,7 +170,7 @@ class State:
             rehearsed: Whether each was looked at in this very state, and had no flaw.
         """
         for first in range(0, len(events), CHUNK):
-            some = _questions_first(events[first : first + CHUNK])
+            some = events[first : first + CHUNK]
             # Behind an event of another kind, or an item, measurements meet another state.
             rehearsed = rehearsed and all(event.kind == "tell" and not _has_items(event) for event in some)
             for kind, run in itertools.groupby(some, key=attrgetter("kind")):
@@ -198,6 +235,7 @@ class State:
         minus = [index[body["minus"]] if "minus" in body else NOBODY for body in usable]
         self.measurements.extend(plus, minus, usable, [event.at for event in events])
         self.told.extend(bodies)
+        self.begun.tell(events)
         self.keys.update((body["key"], first + i) for i, body in enumerate(usable) if "key" in body)
         self.pairs.update(
             (min(pair), max(pair)) for pair in zip(plus, minus, strict=True) if pair[1] != NOBODY
@@ -216,7 +254,7 @@ class State:
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
         job = self.jobs[body["id"]] = self._under_way[body["id"]] = job_of(body)
         if self.policy.name not in BLIND:
-            self.looked_for.add(job.id)
+            self.looked_for[job.id] = event.number
         if job.together is not None:
             self.together.setdefault(job.together, []).append(job.id)
 
@@ -259,6 +297,9 @@ class State:
         if content.get("key") and self.measurements.is_live(number):
             self.keys.setdefault(content["key"], number)
 
+    def _on_skip(self, body: dict[str, Any], event: Event) -> None:
+        self.skipped.update(read_ranges(body["measurements"]).tolist())
+
     def _on_mend(self, body: dict[str, Any], event: Event) -> None:
         one = self.ignored[body["event"]]
         self.ignored[one.event] = replace(one, mended=str(body["reason"]))
@@ -298,27 +339,15 @@ class State:
 _STAND_IN: dict[str, Any] = {"value": 0.0, "kind": KNOWN, "sigma": 1.0}
 
 
-def _questions_first(events: Sequence[Event]) -> Sequence[Event]:
-    """Where several processes ask and tell in turn: all suggestions, then all measurements, together.
-
-    Neither depends on the other, but for a suggestion that its measurement closes. That comes first, unless
-    the log was edited.
-    """
-    if {event.kind for event in events} != {"ask", "tell"}:
-        return events
-    asked = {_named(event, "id"): event.number for event in events if event.kind == "ask"}
-    if any(event.kind == "tell" and asked.get(_named(event, "job"), 0) > event.number for event in events):
-        return events
-    return sorted(events, key=attrgetter("kind"))
+def _number_of(body: Any) -> int:
+    """The number of a suggestion, as in "ask-17"; 0 if it has none."""
+    id = body.get("id") if isinstance(body, dict) else None
+    found = re.fullmatch(r"ask-([1-9][0-9]{0,17})", id) if isinstance(id, str) else None
+    return int(found[1]) if found else 0
 
 
 def _has_items(event: Event) -> bool:
     return isinstance(event.body, dict) and event.body.get("kind") == ITEMS
-
-
-def _named(event: Event, name: str) -> str | None:
-    found = event.body.get(name) if isinstance(event.body, dict) else None
-    return found if isinstance(found, str) else None
 
 
 def _texts_of(bodies: list[dict[str, Any]]) -> Iterator[str]:

@@ -91,7 +91,8 @@ class Analysis:
         """The standard error of every measurement without extra scatter."""
         found = settle(
             self.columns, self._limits_delta, self.specification.noise_floor, self._residual_scatter,
-            once=self.once, own=self.own_scatter and not is_linked(self.columns),
+            resolution=self.specification.resolution, once=self.once,
+            own=self.own_scatter and not is_linked(self.columns),
         )  # fmt: skip
         # Where all share one standard deviation, one look knows the law of errors over its estimate.
         return found if self._shared_freedom(found) is None else found._replace(certified=found.estimated)

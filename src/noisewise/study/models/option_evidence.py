@@ -107,12 +107,12 @@ class Gathered:
             sums = own_readings(columns, n)
             apart = self._apart(sums.readings > 0.0, self._sign * sums.mean)
             least = np.zeros(n) if self._noise_floor is None else sums.least_squares(self._noise_floor)
-            return OwnScatter(sums.readings, apart, sums.squares, least)
+            return OwnScatter(sums.readings, apart, sums.squares, least, self._resolution)
         if which is Counts:
             successes = totals(columns.plus, np.round(columns.value * columns.readings, 9), n)
             trials = totals(columns.plus, columns.readings, n)
             with np.errstate(invalid="ignore", divide="ignore"):
-                mean = np.nan_to_num(successes / trials)
+                mean = np.where(trials > 0.0, successes / trials, self._elsewhere(0.5, 0.0, 1.0))
             estimate = mean - self._sign * self._apart(trials > 0.0, self._sign * mean)
             return Counts(successes, trials, estimate, self._sign, self._resolution)
         pooled = pool(columns, self._sigma[rows], self._sign)
@@ -143,9 +143,16 @@ class Gathered:
         option, readings = option[order], readings[order]
         count = np.bincount(option, minlength=n)
         with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.nan_to_num(totals(option, readings, n) / count)
+            mean = totals(option, readings, n) / count
+        mean = np.where(count > 0, mean, self._elsewhere(float(readings.mean()), *self._bounds))
         estimate = mean - self._sign * self._apart(count > 0, self._sign * mean)
         return BoundedReadings(option, readings, self._bounds, estimate, self._sign)
+
+    def _elsewhere(self, usual: float, low: float, high: float) -> Floats:
+        """Where readings of options that have none are expected, (n,): at their estimates, if there are."""
+        measured = np.bincount(self._columns.plus, minlength=self._fit.means.size) > 0
+        means = self._sign * (self._fit.means + self._centre)
+        return np.where(measured, np.clip(means, low, high), usual)
 
     def _apart(self, measured: Mask, means: Floats) -> Floats:
         """How far means of one kind lie above the estimates, (n,): 0, exactly, where there is no other."""

@@ -24,7 +24,7 @@ ROUNDING = 8.0 * float(np.finfo(float).eps)
 def has_own_scatter(state: State) -> bool:
     """Whether readings that name neither instrument nor block scatter by each option's own amount.
 
-    It was declared, or follows from the first measurement: never from values.
+    It was declared, or follows from what was told at the first moment: never from values.
     """
     question = state.specification
     if not (question.scatter == OWN or (question.scatter == FIRST and begins_with_own(state))):
@@ -33,18 +33,20 @@ def has_own_scatter(state: State) -> bool:
 
 
 def begins_with_own(state: State) -> bool:
-    """Whether the first measurement is of readings that name neither instrument nor block."""
-    told = state.first_told
-    return told.get("kind") == READINGS and not any(
-        told.get(name) for name in ("instrument", "block", "minus")
-    )
+    """Whether readings that name neither instrument nor block were told at the first moment."""
+    return state.begun.own > 0
+
+
+def begins_mostly_with_own(state: State) -> bool:
+    """Whether they were at least half of what was told at the first moment."""
+    return 0 < state.begun.rows <= 2 * state.begun.own
 
 
 def begins_pooled(state: State) -> bool:
-    """Whether scatter is pooled from the first measurement on, by declaration or because of its kind."""
+    """Whether scatter is pooled from the first moment on, by declaration or because of the kinds told."""
     if has_own_scatter(state):
         return False
-    return state.specification.scatter == POOLED or state.first_told.get("kind") in (READINGS, NONE)
+    return state.specification.scatter == POOLED or not state.begun.kinds.isdisjoint((READINGS, NONE))
 
 
 def _shares_nothing(model: ModelChoice) -> bool:

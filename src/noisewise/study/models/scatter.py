@@ -55,6 +55,7 @@ def settle(
     noise_floor: float | None,
     residual: Callable[[Columns], tuple[float, int]],
     *,
+    resolution: float,
     once: bool = False,
     own: bool = False,
 ) -> Sigmas:
@@ -66,6 +67,7 @@ def settle(
         noise_floor: Standard errors are at least this.
         residual: Sum of squares and degrees of freedom that remain when the model is fitted to measurements
             with equal weights: the scatter of those that came without error bars.
+        resolution: The difference that matters: taken for an error bar where nothing is known of any.
         once: Whether limits need to hold at one look only; then few degrees of freedom will do.
         own: Whether readings without instrument or block scatter by each option's own amount.
     """
@@ -74,14 +76,14 @@ def settle(
     lacking = np.isnan(estimated)
     waiting: list[str] = []
     if own and (rows := lacking & own_rows(columns)).any():
-        waiting += _own(columns, rows, estimated, noise_floor)
+        waiting += _own(columns, rows, estimated, noise_floor, resolution)
         lacking &= ~rows
     if not lacking.any():
         return Sigmas(estimated, estimated, [], waiting)
     certified = estimated.copy()
-    used = np.unique(columns.pool[lacking])
+    used = sorted(np.unique(columns.pool[lacking]).tolist(), key=columns.pools.__getitem__)
     # With G pools each gets δ/(G²(G+1)): summed over the pools and over G = 1, 2, … that is δ.
-    share = delta / (used.size**2 * (used.size + 1))
+    share = delta / (len(used) ** 2 * (len(used) + 1))
     pools = []
     for code in used:
         members = lacking & (columns.pool == code)
@@ -89,7 +91,7 @@ def settle(
         pool = _pool(columns, members, columns.pools[code], share, residual, limit)
         readings = np.sqrt(columns.readings[members])
         usable = math.isfinite(pool.sd) and pool.sd > 0.0
-        fallback = float(np.median(columns.sigma[~lacking])) if not lacking.all() else 1.0
+        fallback = float(np.median(columns.sigma[~lacking])) if not lacking.all() else resolution
         estimated[members] = pool.sd / readings if usable else fallback
         certified[members] = pool.upper / readings
         pools.append(pool)
@@ -114,13 +116,15 @@ def _or_give(pool: str, members: int, lacking: Mask) -> str:
     return f"void the {counted(members, 'measurement')} without error bars, or give se="
 
 
-def _own(columns: Columns, rows: Mask, estimated: Floats, noise_floor: float | None) -> list[str]:
+def _own(
+    columns: Columns, rows: Mask, estimated: Floats, noise_floor: float | None, resolution: float
+) -> list[str]:
     """Give readings the standard errors that their own options' scatter says; reasons to withhold."""
     some = columns.select(rows)
     sums = own_readings(some, 1 + int(some.plus.max()))
     sd, typical = sums.sd, sums.typical_sd
     known = estimated[~np.isnan(estimated)]
-    fallback = float(np.median(known)) if known.size else 1.0
+    fallback = float(np.median(known)) if known.size else resolution
     sd = np.where(np.isnan(sd), typical if math.isfinite(typical) else fallback, sd)
     found = sd[some.plus] / np.sqrt(some.readings)
     estimated[rows] = found if noise_floor is None else np.maximum(found, noise_floor)

@@ -3,11 +3,15 @@
 With V the precision of all unknowns (a prior as wide as half the span included), a measurement of row x with
 standard error σ raises ``log det V`` by ``log(1 + xᵀV⁻¹x/σ²)``. In any order these add up to the same total.
 
-Everything an option has for itself is its own part; everything shared (the features' weights, offsets of
-blocks, options that were compared) is the border u, kept as a square root S of its covariance (Potter's
-form, which does not lose digits when sigmas differ by many decades):
+Unknowns that only meet in measurements by way of others are leaves, kept one by one; everything else is the
+border u, kept as a square root S of its covariance (Potter's form, which does not lose digits when sigmas
+differ by many decades). A measurement has one leaf at most:
 
-    value_k = own part (variance ``own_k``) + ``<load_k, u>``,     u with covariance SSᵀ.
+    value = leaf + <rest, u>,     leaf = own part (variance ``own``) + <load, u>,     u with covariance SSᵀ.
+
+The border holds the features' weights and the options that were compared. Options and blocks meet in
+measurements: the smaller group joins the border, the other one becomes leaves. So a measurement costs the
+square of the smaller number, however many there are of the other.
 """
 
 import math
@@ -24,27 +28,34 @@ class _Books:
     """What is known of every option while the measurements come in; in units of half the span."""
 
     def __init__(self, analysis: Analysis) -> None:
-        columns = analysis.columns
+        columns, n = analysis.columns, analysis.n
         level = columns.minus < 0
-        named = [code for code in np.unique(columns.block[level]) if columns.blocks[code] != NO_BLOCK]
-        compared = np.unique(np.concatenate([columns.plus[~level], columns.minus[~level]]))
+        names = [columns.blocks[code] != NO_BLOCK for code in range(len(columns.blocks))]
+        in_block = level & np.array(names, dtype=bool)[columns.block]
+        blocks = np.unique(columns.block[in_block])
+        seated = np.unique(np.concatenate([columns.plus[~level], columns.minus[~level]]))
         # What an option has for itself: all of its value, its deviation, or nothing.
         alone, self._shared = analysis.model.prior_parts(analysis.sizes.deviation / unit_of(analysis))
-        self.own = np.full(analysis.n, alone**2)
-        self.own[compared] = 0.0  # these sit in the border
+        with_blocks = np.union1d(seated, columns.plus[in_block])
+        #: Whether blocks are leaves; else the options are.
+        self._block_leaves = alone == 0.0 or with_blocks.size - seated.size < blocks.size
+        if self._block_leaves:
+            seated = with_blocks
         shared = self._shared.shape[1]
-        seats = compared.size if alone > 0.0 else 0
-        self.size = shared + len(named) + seats
-        self._alone = alone
-        self._seats = {
-            int(option): self.size - seats + place for place, option in enumerate(compared[:seats])
-        }
-        self.places = {int(code): shared + place for place, code in enumerate(named)}
+        if alone == 0.0:
+            seated = seated[:0]
+        self.own = np.full(n + len(columns.blocks), alone**2)
+        self.own[seated] = 0.0
+        self.own[n:] = 1.0
+        self._n, self._alone = n, alone
+        self._seats = {int(option): shared + place for place, option in enumerate(seated)}
+        self.places = {int(block): shared + seated.size + place for place, block in enumerate(blocks)}
+        self.size = shared + seated.size + (0 if self._block_leaves else blocks.size)
         self.root = np.eye(self.size)
-        self.loads: dict[int, Floats] = {}
+        self.loads: dict[int, Floats] = {}  # of the leaves that were measured, and of options
 
     def load(self, option: int) -> Floats:
-        """How an option depends on what is shared, (size,)."""
+        """How an option depends on the border, (size,)."""
         if option not in self.loads:
             load = np.zeros(self.size)
             load[: self._shared.shape[1]] = self._shared[option]
@@ -55,28 +66,29 @@ class _Books:
 
     def learn(self, plus: int, minus: int, block: int, sigma: float) -> float:
         """Take in one measurement; returns by how much the log-determinant grew."""
-        if self.size == 0:
+        if self.size == 0 and not self.places:
             return self._learn_alone(plus, sigma)
-        row, place = self.load(plus), None
+        leaf, rest = plus, np.zeros(self.size)
         if minus >= 0:
-            row = row - self.load(minus)
+            rest = -self.load(minus)
         elif (place := self.places.get(block)) is not None:
-            row = row.copy()
-            row[place] += 1.0
-        noise, own = sigma * sigma, float(self.own[plus])
+            if self._block_leaves:
+                leaf, rest = self._n + block, self.load(plus)
+            else:
+                rest[place] = 1.0
+        load = self.load(leaf) if leaf < self._n else self.loads.get(leaf, np.zeros(self.size))
+        row = load + rest
+        noise, own = sigma * sigma, float(self.own[leaf])
         along = row @ self.root
         shared, alone = float(along @ along), noise + own
         share = 1.0 / (shared + alone)
         step = share / (1.0 + math.sqrt(alone * share))
         self.root -= np.outer(step * (self.root @ along), along)
         if own > 0.0:
-            # Given u, the own part was measured at value - <row, u>: u now explains less of the option.
+            # Given u, the own part was measured at value - <row, u>: u now explains less of the leaf.
             kept = noise / alone
-            load = kept * self.loads[plus]
-            if place is not None:
-                load[place] -= 1.0 - kept
-            self.loads[plus] = load
-            self.own[plus] = own * kept
+            self.loads[leaf] = kept * load - (1.0 - kept) * rest
+            self.own[leaf] = own * kept
         return math.log1p((shared + own) / noise)
 
     def _learn_alone(self, option: int, sigma: float) -> float:
@@ -109,7 +121,7 @@ def information_of_last(analysis: Analysis) -> float:
     rows = np.column_stack([columns.plus, columns.minus, columns.block])
     last, before = rows[-1], np.ones(len(rows), dtype=bool)
     before[-1] = False
-    if books.size == 0:
+    if books.size == 0 and not books.places:
         before &= rows[:, 0] == last[0]
     probes, place = np.unique(rows[before], axis=0, return_inverse=True)
     weights = np.bincount(place.ravel(), sigma[before] ** -2.0, minlength=len(probes))

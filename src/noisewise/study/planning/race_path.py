@@ -15,6 +15,7 @@ from noisewise.study.asking.chooser import unit_of
 from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
 from noisewise.study.asking.field import Field
 from noisewise.study.asking.first_results import by_price
+from noisewise.study.asking.policy import sharpness_of
 from noisewise.study.asking.race import best_probe, propose
 from noisewise.study.asking.under_way import Imagination, UnderWay
 from noisewise.study.certificate.bound import Recommended, recommend
@@ -42,7 +43,7 @@ class RacePath(Path):
 
     def __init__(self, question: Question, world: Floats, rng: np.random.Generator) -> None:
         super().__init__(question, world, rng)
-        self._sharpness = float(question.state.policy.options["sharpness"])
+        self._sharpness = sharpness_of(question.state.policy)
         self._prices = None if question.state.costs is None else question.costs
         self._standing: Standing | None = None
         self._last: tuple[Analysis, Recommended | None]

@@ -2,10 +2,10 @@
 
 import io
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
+from noisewise.core.support.strict_json import DuplicateNameError, parse_json
 from noisewise.core.support.text import printable
 from noisewise.study.readers.json_part import JsonPart
 
@@ -87,7 +87,7 @@ class ResultFile:
     def _parsed(self, text: str, place: str) -> JsonPart:
         where = f"{place}: " if place else ""
         try:
-            return JsonPart(json.loads(text, object_pairs_hook=_once), self.name, place)
+            return JsonPart(parse_json(text), self.name, place)
         except json.JSONDecodeError as problem:
             at = f"line {problem.lineno}, column {problem.colno}" if not place else f"column {problem.colno}"
             # Of what ends in the middle, the last character or the beginning of the last text is named.
@@ -98,8 +98,9 @@ class ResultFile:
             raise self.refuse(f"{where}{why}") from None
         except RecursionError:
             raise self.refuse(f"{where}its JSON is nested too deeply to be a file of results.") from None
-        except _TwiceError as problem:
-            raise self.refuse(f"{where}the name {printable(problem)!r} stands twice in one object.") from None
+        except DuplicateNameError as problem:
+            name = printable(str(problem)[:100])
+            raise self.refuse(f"{where}the name {name!r} appears twice in one object.") from None
         except ValueError:
             raise self.refuse(f"{where}it has a number with too many digits.") from None
 
@@ -113,15 +114,3 @@ class ResultFile:
     def refuse(self, why: str) -> ValueError:
         """An error that names the file: ``raise file.refuse("line 3: ...")``."""
         return ValueError(f"{printable(self.name)!r}: {why}")
-
-
-class _TwiceError(Exception):
-    """A name stands twice in one object of JSON."""
-
-
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _TwiceError(next(name for name in names if names.count(name) > 1))
-    return found

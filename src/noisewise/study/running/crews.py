@@ -4,7 +4,6 @@ import functools
 import inspect
 import pickle
 import queue
-import sys
 import threading
 import time
 import traceback
@@ -22,8 +21,6 @@ if TYPE_CHECKING:  # a worker with threads does without
 THREADS, PROCESSES = "threads", "processes"
 #: Seconds that workers have to end by themselves.
 FAREWELL = 1.0
-#: Threads from which on they take turns after so many seconds.
-MANY, SWITCHING = 8, 0.0005
 #: Seconds that a process has to start, which is not part of measuring.
 TO_START = 120.0
 Measure = Callable[[Job], Any]
@@ -71,10 +68,6 @@ class Threads(Crew):
         self._waiting: queue.SimpleQueue[tuple[int, Job] | None] = queue.SimpleQueue()
         self._given_up: set[int] = set()
         self._hired = 0
-        # Else each of many threads that wake up waits 5 ms for the one that decides: a tenth of 50 ms.
-        self._switching = sys.getswitchinterval()
-        if workers >= MANY:
-            sys.setswitchinterval(min(self._switching, SWITCHING))
         for _ in range(workers):
             self._hire()
 
@@ -90,7 +83,6 @@ class Threads(Crew):
 
     def close(self) -> None:
         """Threads that are free end; the others, when they are done."""
-        sys.setswitchinterval(self._switching)
         for _ in range(self._hired):
             self._waiting.put(None)
 

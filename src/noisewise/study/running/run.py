@@ -262,8 +262,8 @@ class Runner:
             return False
         jobs = [one.job for one in attempts]
         try:
-            self._study._tell_together(
-                [(job, {"key": f"run {job.id}"} | row) for job, row in zip(jobs, rows, strict=True)]
+            self._study.tell_all(
+                [{"job": job, "key": f"run {job.id}"} | row for job, row in zip(jobs, rows, strict=True)]
             )
         except (ValueError, TypeError, KeyError):
             return False

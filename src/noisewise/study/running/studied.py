@@ -1,6 +1,6 @@
 """What a run needs of a study."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from noisewise.study.certificate.certificate import Certificate
@@ -40,12 +40,13 @@ class Runnable(Protocol):
 
     def _ask_at_once(self, n: int, *, by: str) -> list[Job]: ...
 
-    def _tell_together(self, results: Sequence[tuple[Job, dict[str, Any]]]) -> None: ...
-
     def _bound_now(self) -> float: ...
 
     def tell(self, job: Job | str | None, **told: Any) -> Any:
         """Take the result of a measurement."""
+
+    def tell_all(self, results: Sequence[Mapping[str, Any]]) -> Any:
+        """Take several results, all of them or none."""
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion could not be measured."""

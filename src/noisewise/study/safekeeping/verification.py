@@ -1,6 +1,5 @@
 """Whether a store, an exported log or a certificate is what it says: every hash is computed afresh."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
@@ -8,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from noisewise.core.support.words import counted
-from noisewise.study.creation import load_study, verify_certificate
+from noisewise.study.certificate.certificate import claimed_in
+from noisewise.study.creation import compare_certificate, load_study
 from noisewise.study.log.export import FORMAT, chained_events, lines_of, read_log, rebuild_study
+from noisewise.study.log.specification import Specification
 from noisewise.study.stores.address import POSTGRES, open_store
 from noisewise.study.stores.chain import first_misfit
 from noisewise.study.stores.protocol import DamagedError, MemoryStorage, Storage
@@ -29,6 +30,7 @@ class Verdict:
     chained: str | None = None  # when an older log was given its chain
     event: int | None = None  # the first one that does not fit
     problem: str | None = None
+    said: str | None = None  # what follows from the log, for a certificate whose facts agree with it
 
     @property
     def fits(self) -> bool:
@@ -40,8 +42,8 @@ class Verdict:
             return f"{self.study or self.what}: {self.problem}"
         words = f"{self.study}: {counted(self.n_events, 'event')}, all as they were written"
         words += f"; head {self.head}" if self.head else ""
-        if self.what == CERTIFICATE:
-            words = f"{self.study}: the log agrees with the certificate, at event {self.n_events}"
+        if self.said is not None:
+            return f"{self.study}: {self.said}"
         return words + (f" ({self.chained})" if self.chained else "") + "."
 
 
@@ -110,9 +112,12 @@ def _verify_store(place: Any, study: str | None) -> list[Verdict]:
 def _verify_study(storage: Storage, name: str) -> Verdict:
     try:
         events = chained_events(storage, name)
+        Specification.from_plain(storage.specification(name))
     except DamagedError as damage:
         before = max(0, (damage.event or 1) - 1)
         return Verdict(STORE, name, before, "", event=damage.event, problem=str(damage))
+    except ValueError as problem:
+        return Verdict(STORE, name, 0, "", problem=str(problem))
     told = getattr(storage, "chained", None)
     head = events[-1].hash if events else ""
     return Verdict(STORE, name, len(events), head, chained=told(name) if told is not None else None)
@@ -121,6 +126,7 @@ def _verify_study(storage: Storage, name: str) -> Verdict:
 def _verify_export(lines: Iterable[str]) -> Verdict:
     try:
         found = read_log(iter(lines))
+        Specification.from_plain(found.specification)
     except ValueError as problem:
         return Verdict(EXPORT, "", 0, "", problem=str(problem))
     if found.head is None:
@@ -137,14 +143,12 @@ def _verify_export(lines: Iterable[str]) -> Verdict:
 
 def _verify_certificate(text: str, store: Any, study: str | None) -> Verdict:
     try:
-        plain = json.loads(text)
-        plain = plain.get("certificate", plain)
-        name, length = str(plain["study"]), int(plain["n_events"])
-        head = str(plain.get("head", ""))
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, OverflowError):
+        claimed = claimed_in(text)
+    except ValueError:
         raise ValueError(
             "this must be a store, an exported log, or a certificate as JSON; it is none of them."
         ) from None
+    name = str(claimed.get("study", ""))
     if store is None:
         raise ValueError("a certificate is compared with a log: say in which store or exported log it is.")
     try:
@@ -153,12 +157,19 @@ def _verify_certificate(text: str, store: Any, study: str | None) -> Verdict:
         # A study may have been renamed since.
         chosen = study or (name if name in names or len(names) != 1 else names[0])
         opened = load_study(storage, chosen)
-        verify_certificate(json.dumps(plain), opened)
+        compared = compare_certificate(text, opened)
     except (DamagedError, ValueError) as problem:
         event = problem.event if isinstance(problem, DamagedError) else None
         return Verdict(CERTIFICATE, study or name, 0, "", event=event, problem=str(problem))
-    without = None if head else "the certificate, of an older noisewise, has no head"
-    return Verdict(CERTIFICATE, opened.name, length, head, chained=without or opened.chained)
+    return Verdict(
+        CERTIFICATE,
+        opened.name,
+        compared.certificate.n_events,
+        compared.certificate.head,
+        chained=opened.chained,
+        problem=compared.about_words or None,
+        said=f"the log agrees with the certificate{compared.about_time}: {compared.certificate.sentence}",
+    )
 
 
 def _opened(store: Any) -> Storage:

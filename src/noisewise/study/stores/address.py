@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise.core.support.checks import check_positive
+from noisewise.core.support.text import composed
 from noisewise.study.stores.protocol import METHODS, MemoryStorage, Storage
 from noisewise.study.stores.secrets import without_secrets
 
@@ -67,7 +68,7 @@ def find_study(
             listed = ", ".join(map(repr, names)) or "none"
             raise ValueError(f"`name` must say which study unless there is one; the store has {listed}.")
         (name,) = names
-    return storage, name
+    return storage, composed(name) if isinstance(name, str) else name
 
 
 def migrate_store(place: str | PathLike[str], *, timeout: float = PATIENCE) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from sqlalchemy import Engine, RootTransaction, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from noisewise.study.stores.database.connection import NOTHING, DriverError, Row, Types
+from noisewise.study.stores.protocol import DamagedError
 
 TYPES = Types(bytes="BYTEA", double="DOUBLE PRECISION", counter="SERIAL", by_key="")
 _parsed = functools.cache(text)
@@ -67,7 +68,12 @@ class PostgresConnection:
         places = ", ".join(["%s"] * len(columns))
         statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
         with explained():
-            self.raw.exec_driver_sql(statement, list(rows))
+            done = self.raw.exec_driver_sql(statement, list(rows))
+        if 0 <= done.rowcount < len(rows):  # a trigger may drop rows in silence
+            raise DamagedError(
+                f"the database wrote {done.rowcount} of {len(rows)} rows: does {table!r} have a trigger? "
+                "Nothing was changed."
+            )
 
     def has_table(self, name: str) -> bool:
         """Whether there is such a table."""

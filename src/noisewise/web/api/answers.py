@@ -77,7 +77,7 @@ class MeasurementRow(BaseModel):
 class WarningRow(BaseModel):
     """What a study warned of while it was changed."""
 
-    category: str = Field(description="Its name in Python, such as KnownRowsWarning.")
+    category: str = Field(description="Its name in Python, such as UserWarning.")
     message: str = Field(description="A sentence.")
 
 

@@ -4,7 +4,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from noisewise.web.api.body_types import MOST_LISTED, MOST_ROWS, Amount, Count, Long, Number, StrictBody, Text
+from noisewise.web.api.body_types import (
+    MOST_COLUMNS,
+    MOST_LISTED,
+    MOST_NAMES,
+    MOST_ROWS,
+    Amount,
+    Count,
+    Long,
+    Number,
+    StrictBody,
+    Text,
+    names_up_to,
+)
 from noisewise.web.api.table_bodies import ReadingBody, ToolFiles
 
 
@@ -12,16 +24,16 @@ class MeasuredBody(StrictBody):
     """A value with at most one error bar, and what else is known about it."""
 
     value: Amount | None = None
-    se: Amount | Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+    se: Amount | Annotated[list[Number], Field(min_length=2, max_length=2, fail_fast=True)] | None = Field(
         None, description="A standard error; two if it is asymmetric."
     )
     var: Number | None = None
     sd: Number | None = Field(None, description="The standard deviation of n readings; needs n.")
     n: Count | None = None
-    ci: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+    ci: Annotated[list[Number], Field(min_length=2, max_length=2, fail_fast=True)] | None = None
     level: Number | None = None
-    values: Annotated[list[Number], Field(min_length=1, max_length=MOST_LISTED)] | None = Field(
-        None, description="Single readings."
+    values: Annotated[list[Number], Field(min_length=1, max_length=MOST_LISTED, fail_fast=True)] | None = (
+        Field(None, description="Single readings.")
     )
     successes: Annotated[int, Field(ge=0, le=10**12)] | None = None
     trials: Count | None = None
@@ -40,7 +52,7 @@ class TellingBody(MeasuredBody):
     option: Text | None = None
     plus: Text | None = None
     minus: Text | None = None
-    items: Annotated[dict[str, Number], Field(min_length=1, max_length=MOST_LISTED)] | None = None
+    items: Annotated[dict[str, Number], Field(min_length=1), names_up_to(MOST_LISTED)] | None = None
     key: Text | None = Field(None, description="Telling a key again is harmless.")
     by: Text | None = Field(None, description="Who measured; with tokens, the token's name in its place.")
 
@@ -48,7 +60,7 @@ class TellingBody(MeasuredBody):
 class Tellings(StrictBody):
     """Several results: all of them are taken, or none."""
 
-    tells: Annotated[list[TellingBody], Field(min_length=1, max_length=MOST_ROWS)]
+    tells: Annotated[list[TellingBody], Field(min_length=1, max_length=MOST_ROWS, fail_fast=True)]
 
 
 def _one_or_several(body: Any) -> str:
@@ -61,10 +73,14 @@ OneOrSeveral = Annotated[
 ]
 
 
+#: Suggestions of one request: others wait for the study while they are computed.
+MOST_ASKED = 500
+
+
 class AskBody(StrictBody):
     """What to measure next."""
 
-    n: Annotated[int, Field(ge=1, le=10_000)] = 1
+    n: Annotated[int, Field(ge=1, le=MOST_ASKED)] = 1
     sigma: Amount | None = None
     block: Text | None = None
     probe: Literal["option", "difference"] | None = None
@@ -78,14 +94,14 @@ class AskBody(StrictBody):
 class Closing(StrictBody):
     """Suggestions that are given back: all of them, or none."""
 
-    jobs: Annotated[list[Text], Field(min_length=1, max_length=MOST_ROWS)]
+    jobs: Annotated[list[Text], Field(min_length=1, max_length=MOST_ROWS, fail_fast=True)]
     reason: Long | None = None
 
 
 class Failing(StrictBody):
     """Suggestions that could not be measured."""
 
-    jobs: Annotated[list[Text], Field(min_length=1, max_length=MOST_ROWS)]
+    jobs: Annotated[list[Text], Field(min_length=1, max_length=MOST_ROWS, fail_fast=True)]
     reason: Long
 
 
@@ -104,7 +120,7 @@ class Amending(MeasuredBody):
     option: Text | None = None
     plus: Text | None = None
     minus: Text | None = None
-    items: Annotated[dict[str, Number], Field(min_length=1, max_length=MOST_LISTED)] | None = None
+    items: Annotated[dict[str, Number], Field(min_length=1), names_up_to(MOST_LISTED)] | None = None
 
 
 class Mending(StrictBody):
@@ -128,16 +144,27 @@ class Including(StrictBody):
 
 
 Cell = Number | str | None
+Settings = Annotated[dict[str, Number | bool | str | None], names_up_to(MOST_NAMES)]
 OptionRows = (
-    Annotated[list[Text], Field(min_length=1, max_length=MOST_LISTED)]
-    | Annotated[list[dict[str, Cell]], Field(min_length=1, max_length=MOST_LISTED)]
+    Annotated[list[Text], Field(min_length=1, max_length=MOST_LISTED, fail_fast=True)]
+    | Annotated[
+        list[Annotated[dict[str, Cell], names_up_to(MOST_COLUMNS)]],
+        Field(min_length=1, max_length=MOST_LISTED, fail_fast=True),
+    ]
 )
 
 
 class Adding(StrictBody):
     """More options: names, or rows, or columns, like those of the first ones."""
 
-    options: OptionRows | Annotated[dict[str, list[Cell]], Field(min_length=1, max_length=10_000)]
+    options: (
+        OptionRows
+        | Annotated[
+            dict[str, Annotated[list[Cell], Field(fail_fast=True)]],
+            Field(min_length=1),
+            names_up_to(MOST_COLUMNS),
+        ]
+    )
     id: Text | None = None
     decimal: Literal[".", ","] | None = None
 
@@ -157,7 +184,7 @@ class Policing(StrictBody):
     """Another rule that asks."""
 
     name: Text | None = None
-    options: dict[str, Number | bool | str | None] = Field(default_factory=dict)
+    options: Settings = Field(default_factory=dict)
 
 
 class Renaming(StrictBody):
@@ -176,7 +203,7 @@ class NewStudy(StrictBody):
     )
     reading: ReadingBody | None = Field(None, description="How `results` are read.")
     id: Text | None = None
-    features: Annotated[list[Text], Field(max_length=10_000)] | None = None
+    features: Annotated[list[Text], Field(max_length=10_000, fail_fast=True)] | None = None
     cost: Text | None = None
     model: Literal["independent", "linear", "linear+deviation"] = "independent"
     goal: Literal["max", "min"] = "max"
@@ -188,17 +215,19 @@ class NewStudy(StrictBody):
     blocks: Literal["contrasts", "any"] = "contrasts"
     budget: Count | None = None
     looks: Literal["any time", "once"] = "any time"
-    bounds: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+    bounds: Annotated[list[Number], Field(min_length=2, max_length=2, fail_fast=True)] | None = None
     scatter: Literal["own", "pooled"] | None = None
     noise: Literal["normal", "heavy", "symmetric"] = "normal"
-    items: Count | Annotated[list[Text], Field(min_length=1, max_length=MOST_LISTED)] | None = None
+    items: (
+        Count | Annotated[list[Text], Field(min_length=1, max_length=MOST_LISTED, fail_fast=True)] | None
+    ) = None
     unit: Text | None = None
     scale: Literal["linear", "log"] = "linear"
     policy: Text | None = None
-    policy_options: dict[str, Number | bool | str | None] | None = None
+    policy_options: Settings | None = None
     noise_floor: Amount | None = None
     lease: Annotated[Number, Field(gt=0)] | None = None
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
     dry_run: bool = Field(False, description="Only say how it is understood; nothing is made.")
 
 

@@ -1,5 +1,6 @@
 """What follows from the measurements: certificate, check, worth, plan, slot, report."""
 
+import json
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -7,8 +8,8 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
-from noisewise.core.support.strict_json import plain, strict_json
-from noisewise.study.creation import verify_certificate
+from noisewise.core.support.strict_json import plain
+from noisewise.study.creation import compare_certificate
 from noisewise.study.plain import certificate_of, check_row
 from noisewise.study.study import Study
 from noisewise.web.api.answers import (
@@ -70,13 +71,15 @@ def verify(request: Request, study: StudyName, claimed: Certified, visitor: View
     """Compute a certificate afresh from the log, and say whether it agrees."""
 
     def at(opened: Study) -> dict[str, Any]:
-        text = strict_json(claimed.certificate)
+        text = json.dumps(claimed.certificate)
         if type(claimed.certificate.get("n_events")) is not int:
             raise ProblemError(422, "`certificate` must be a certificate as JSON, as this server gives it.")
         try:
-            return {"agrees": True, "problem": None, "sentence": verify_certificate(text, opened).sentence}
+            compared = compare_certificate(text, opened)
         except ValueError as refusal:
             return {"agrees": False, "problem": str(refusal), "sentence": None}
+        sentence, problem = compared.certificate.sentence, compared.about_words or None
+        return {"agrees": problem is None, "problem": problem, "sentence": sentence}
 
     return look(request, study, at)
 

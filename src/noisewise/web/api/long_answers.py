@@ -14,7 +14,7 @@ from noisewise.web.api.stream import ALIVE, EventStreams
 from noisewise.web.auth.roles import Role, Visitor
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
-from noisewise.web.tasks import CANCELLED, DONE, ENDED, LongTask, LongTasks
+from noisewise.web.tasks import CANCELLED, DONE, ENDED, REPORT, LongTask, LongTasks
 
 TASKS = APIRouter(prefix="/tasks", tags=["judging"], route_class=JsonBodyRoute, responses=REFUSALS)
 #: Seconds between two looks whether who asked is still there, and the longest wait for a task.
@@ -93,20 +93,15 @@ def _task(request: Request, id: str, visitor: Visitor) -> LongTask:
     return task
 
 
-async def _begun(
-    request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any], *, afresh: bool = False
-) -> LongTask:
-    studies: OpenStudies = request.app.state.studies
-    tasks: LongTasks = request.app.state.tasks
-    number = await run_in_threadpool(studies.number, name)
-    return tasks.begin(kind, name, number, said, visitor.token, afresh=afresh)
-
-
 async def accepted(
     request: Request, study: str, visitor: Visitor, kind: str, said: dict[str, Any]
 ) -> Response:
     """Begin a task, and say where to look for it."""
-    task = await _begun(request, name_in(study), visitor, kind, said)
+    studies: OpenStudies = request.app.state.studies
+    tasks: LongTasks = request.app.state.tasks
+    name = name_in(study)
+    number = await run_in_threadpool(studies.number, name)
+    task = tasks.begin(kind, name, number, said, visitor.token)
     place = f"{request.scope.get('root_path', '')}/api/v1/tasks/{task.id}"
     return answer(task.to_plain(), 202, headers={"Location": place})
 
@@ -129,7 +124,11 @@ async def awaited(
 ) -> LongTask:
     """Compute something while who asks is there; whoever goes away cancels what nobody else waits for."""
     tasks: LongTasks = request.app.state.tasks
-    task = await _begun(request, name, visitor, kind, said, afresh=afresh)
+    number = await run_in_threadpool(request.app.state.studies.number, name)
+    known = tasks.all()
+    # Many may open one link to a report: they wait for the same one.
+    task = tasks.begin(kind, name, number, said, visitor.token, shared=kind == REPORT, afresh=afresh)
+    task.by_request = task.by_request or task not in known
     task.waiting += 1
     try:
         while not await task.ends_within(LOOK):
@@ -137,7 +136,7 @@ async def awaited(
                 break
     finally:
         task.waiting -= 1
-        if task.state not in ENDED and not task.waiting:
+        if task.state not in ENDED and not task.waiting and task.by_request:
             await tasks.cancel(task)
     if task.state == CANCELLED:
         raise ProblemError(409, f"the {kind} was cancelled.")
@@ -156,7 +155,7 @@ async def report_page(
     number = await run_in_threadpool(studies.number, name)
     if (same := unchanged(request, number)) is not None:
         return same
-    task = await awaited(request, name, visitor, "report", {"plan": True} if plan else {})
+    task = await awaited(request, name, visitor, REPORT, {"plan": True} if plan else {})
     headers = {
         "Content-Security-Policy": f"{content_policy()}; frame-ancestors 'none'",
         "ETag": etag_of(task.event or 0),

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from noisewise.web.api.body_types import Amount, Number, StrictBody, Text
+from noisewise.web.api.body_types import MOST_NAMES, Amount, Number, StrictBody, Text, names_up_to
 
 
 class NoiseLevelBody(StrictBody):
@@ -18,8 +18,8 @@ class NoiseLevelBody(StrictBody):
 class PlanningBody(StrictBody):
     """A forecast, which is computed by a worker."""
 
-    noise: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100)] | None = None
-    menu: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100)] | None = None
+    noise: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100, fail_fast=True)] | None = None
+    menu: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100, fail_fast=True)] | None = None
     eps: Amount | None = None
     span: Amount | None = None
     paths: Annotated[int, Field(ge=2, le=1000)] = 60
@@ -46,7 +46,7 @@ class Reporting(StrictBody):
 class Slots(StrictBody):
     """Opportunities whose error bar is known."""
 
-    sigma: Annotated[list[Amount], Field(min_length=1, max_length=1000)]
+    sigma: Annotated[list[Amount], Field(min_length=1, max_length=1000, fail_fast=True)]
     budget: Number | None = None
     block: Text | None = None
     probe: Literal["option", "difference"] | None = None
@@ -55,4 +55,4 @@ class Slots(StrictBody):
 class Certified(StrictBody):
     """A certificate that is computed afresh from the log."""
 
-    certificate: dict[str, Any]
+    certificate: Annotated[dict[str, Any], names_up_to(MOST_NAMES)]

@@ -68,7 +68,11 @@ def _of_study(request: Request, name: str) -> list[Token]:
     """The links to a study, which may have had another name when they were made."""
     studies: OpenStudies = request.app.state.studies
     shares = [token for token in _tokens(request).tokens() if token.role == SHARE]
-    return [token for token in shares if studies.marked(token.mark, token.study or "") == name]
+    return [
+        token
+        for token in shares
+        if (token.study == name if token.mark is None else studies.has_mark(name, token.mark))
+    ]
 
 
 def _known(request: Request, study: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from noisewise.study.intake.roles import ROLE
-from noisewise.web.api.body_types import Long, Number, StrictBody, Text
+from noisewise.web.api.body_types import MOST_NAMES, Long, Number, StrictBody, Text, names_up_to
 
 #: Rows of a table that is sent by columns; the size of the body limits it as well.
 MOST_CELLS = 1_000_000
@@ -33,14 +33,16 @@ def _cells(cells: list[Any]) -> list[Any]:
 #: What a column can be.
 ColumnName = Annotated[str, AfterValidator(_role)]
 #: A column of a table: texts, numbers, true and false, or lists of readings; a cell that is empty is null.
-TableColumn = Annotated[list[Any], Field(max_length=MOST_CELLS), AfterValidator(_cells)]
+TableColumn = Annotated[list[Any], Field(max_length=MOST_CELLS, fail_fast=True), AfterValidator(_cells)]
 
 
 class ReadingBody(StrictBody):
     """How a table is read."""
 
-    map: dict[str, str] | None = Field(None, description="Which column is what: {role: column}.")
-    ignore: Annotated[list[str], Field(max_length=1000)] | None = None
+    map: Annotated[dict[str, str], names_up_to(MOST_NAMES)] | None = Field(
+        None, description="Which column is what: {role: column}."
+    )
+    ignore: Annotated[list[str], Field(max_length=1000, fail_fast=True)] | None = None
     decimal: Literal[".", ","] | None = None
     allow_missing_se: bool = False
     layout: Literal["network", "arms"] | None = None
@@ -59,9 +61,9 @@ class ToolFiles(StrictBody):
     """Results as another tool wrote them, and how they are read."""
 
     reader: Text = Field("auto", description="The tool: hyperfine, lm-eval, ...; auto: by the look of it.")
-    files: Annotated[list[ToolFile], Field(min_length=1, max_length=10_000)]
+    files: Annotated[list[ToolFile], Field(min_length=1, max_length=10_000, fail_fast=True)]
     folder: bool = Field(False, description="They are those of a folder; the reader takes its own.")
-    choices: dict[str, Number | bool | str] = Field(
+    choices: Annotated[dict[str, Number | bool | str], names_up_to(MOST_NAMES)] = Field(
         default_factory=dict, description="What the reader can be told: metric, task, unit, ..."
     )
 
@@ -72,7 +74,7 @@ class Importing(ReadingBody):
     table: Annotated[str, Field(min_length=1)] | ToolFiles | None = Field(
         None, description="CSV, or with tabs or semicolons; or files of another tool."
     )
-    columns: dict[ColumnName, TableColumn] | None = Field(
+    columns: Annotated[dict[ColumnName, TableColumn], names_up_to(MOST_NAMES)] | None = Field(
         None, description="In its place: columns by role, in which nothing has to be guessed."
     )
     only: Text | None = Field(None, description="Of files: only these options; * stands for anything.")

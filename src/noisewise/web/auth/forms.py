@@ -1,19 +1,26 @@
 """Forms of pages: read with their CSRF token checked, and signing in and out."""
 
+import asyncio
+from collections.abc import AsyncGenerator
+from email.message import Message
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, Headers
+from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.responses import RedirectResponse
 
 from noisewise.web.auth.keys import Keys, session_in
 from noisewise.web.auth.roles import visitor_of
 from noisewise.web.auth.sessions import COOKIE, CSRF_FIELD, CSRF_HEADER
+from noisewise.web.parsing import SMALL, Parser
 from noisewise.web.problems import ProblemError
 
 SIGNING_IN = APIRouter(include_in_schema=False)
 #: Fields and files of a form, which also limits the work of reading it.
 MOST_FIELDS, MOST_FILES = 2000, 200
+#: Bytes of the headers of one part, and of what the parser of the framework gets at once.
+MOST_HEAD, PIECE = 2 * 2**10, 64 * 2**10
 
 
 def csrf_token(request: Request) -> str:
@@ -22,9 +29,9 @@ def csrf_token(request: Request) -> str:
     return keys.sessions.csrf(visitor_of(request).session)
 
 
-async def read_form(request: Request, *, most_part: int = 16 * 2**20) -> FormData:
+async def read_form(request: Request) -> FormData:
     """The fields of a form that one of our own pages sent; `ProblemError` 403 without its CSRF token."""
-    form = await request.form(max_fields=MOST_FIELDS, max_files=MOST_FILES, max_part_size=most_part)
+    form = await _parsed(request, MOST_FIELDS, MOST_FILES)
     keys: Keys = request.app.state.keys
     sent = request.headers.get(CSRF_HEADER) or form.get(CSRF_FIELD)
     if not isinstance(sent, str) or not keys.sessions.is_csrf(visitor_of(request).session, sent):
@@ -32,11 +39,65 @@ async def read_form(request: Request, *, most_part: int = 16 * 2**20) -> FormDat
     return form
 
 
+async def _parsed(request: Request, fields: int, files: int) -> FormData:
+    """A form with at most so many fields and files."""
+    body = await request.body()
+    if len(body) <= SMALL:
+        return await _form(request.headers, body, fields, files)
+    parser: Parser = request.app.state.parser
+    return await parser.run(len(body), lambda: asyncio.run(_form(request.headers, body, fields, files)))
+
+
+async def _form(headers: Headers, body: bytes, fields: int, files: int) -> FormData:
+    """Count the parts of a form, and parse it if they are few: its parser calls Python for each of them."""
+    said = Message()
+    said["content-type"] = headers.get("content-type", "")
+    kind, boundary = said.get_content_type(), str(said.get_param("boundary", ""))
+    parser: FormParser | MultiPartParser
+    if kind == "application/x-www-form-urlencoded":
+        if body.count(b"&") + body.count(b";") >= fields:
+            raise ProblemError(413, f"a form may have {fields:,} fields; nothing was changed.")
+        parser = FormParser(headers, _pieces(body))
+    elif kind == "multipart/form-data":
+        _check_parts(body, boundary.encode("latin-1"), fields + files)
+        parser = MultiPartParser(headers, _pieces(body), max_fields=fields, max_files=files)
+    else:
+        return FormData()
+    parser.max_part_size = max(1, len(body))  # the whole body is limited already
+    try:
+        return await parser.parse()
+    except MultiPartException as problem:
+        raise ProblemError(400, f"the form cannot be read: {problem.message}") from None
+
+
+def _check_parts(body: bytes, boundary: bytes, most: int) -> None:
+    between = b"--" + boundary
+    if not 1 <= len(boundary) <= 70:  # RFC 2046
+        raise ProblemError(400, "the boundary of the form must have 1 to 70 characters.")
+    if body.count(between) > most + 1:
+        raise ProblemError(413, f"a form may have {most:,} fields and files; nothing was changed.")
+    at = body.find(between)
+    if at != 0:
+        raise ProblemError(400, "the form must begin with its boundary.")
+    while at >= 0 and not body.startswith(between + b"--", at):
+        if body.find(b"\r\n\r\n", at, at + MOST_HEAD) < 0:
+            raise ProblemError(
+                400, f"the headers of a part of the form end after {MOST_HEAD:,} bytes, or never."
+            )
+        at = body.find(between, at + len(between))
+
+
+async def _pieces(body: bytes) -> AsyncGenerator[bytes, None]:
+    for start in range(0, len(body), PIECE):
+        yield body[start : start + PIECE]
+    yield b""
+
+
 @SIGNING_IN.post("/session")
 async def sign_in(request: Request) -> RedirectResponse:
     """Begin the session of a browser: a form with the fields `token` and `next`, the path to go to."""
     keys: Keys = request.app.state.keys
-    form = await request.form(max_fields=10, max_files=0)
+    form = await _parsed(request, 10, 0)
     secret = form.get("token")
     token = keys.tokens.find(secret.strip()) if keys.tokens is not None and isinstance(secret, str) else None
     if token is None or keys.role_of(token) is None:

@@ -51,6 +51,16 @@ def visitor_of(request: Request) -> Visitor:
     return found
 
 
+def check_role(visitor: Visitor, role: Role) -> None:
+    """Refuse a visitor without at least this role."""
+    if visitor.role is None:
+        raise ProblemError(401, WHO_ARE_YOU, headers={"WWW-Authenticate": 'Bearer realm="noisewise"'})
+    if visitor.role < role:
+        raise ProblemError(
+            403, f"this needs the role {role.word}; {visitor.name} has the role {visitor.role.word}."
+        )
+
+
 def needs(role: Role) -> Callable[[Request], Awaitable[Visitor]]:
     """The dependency of a route that needs at least this role, as in ``Depends(needs(Role.WORKER))``.
 
@@ -59,12 +69,7 @@ def needs(role: Role) -> Callable[[Request], Awaitable[Visitor]]:
 
     async def allowed(request: Request) -> Visitor:  # without a thread of its own
         visitor = visitor_of(request)
-        if visitor.role is None:
-            raise ProblemError(401, WHO_ARE_YOU, headers={"WWW-Authenticate": 'Bearer realm="noisewise"'})
-        if visitor.role < role:
-            raise ProblemError(
-                403, f"this needs the role {role.word}; {visitor.name} has the role {visitor.role.word}."
-            )
+        check_role(visitor, role)
         return visitor
 
     allowed.role = role  # type: ignore[attr-defined]

@@ -113,10 +113,10 @@ class TokenFile:
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         content = (json.dumps(line) + "\n").encode()
         try:
-            written = os.write(handle, content)
-            if written < len(content):  # half a line would let nobody in
-                os.ftruncate(handle, os.fstat(handle).st_size - written)
-                raise OSError(f"{str(self.path)!r} cannot grow: the disk is full. Nothing was written.")
+            # This ends a line that was cut off where the disk was full. Nobody can remove that: another
+            # process may have added a line behind it.
+            if os.write(handle, b"\n" + content) <= len(content):
+                raise OSError(f"{str(self.path)!r} cannot grow: the disk is full. Nothing was added.")
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -136,6 +136,8 @@ class TokenFile:
         found: dict[str, Token] = {}
         ids: dict[str, str] = {}
         for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), start=1):
+            if not line or _is_cut_off(line):
+                continue
             try:
                 plain = json.loads(line)
                 if "revoke" in plain:
@@ -152,6 +154,17 @@ class TokenFile:
             found[token.sha256] = token
             ids[token.id] = token.sha256
         return found
+
+
+def _is_cut_off(line: str) -> bool:
+    """Whether a line is the beginning of one that could not be written; who wrote it was told so."""
+    if line.endswith("}"):
+        return False
+    try:
+        json.loads(line)
+    except ValueError:
+        return line.startswith("{")
+    return False
 
 
 def without_tokens(text: str) -> str:

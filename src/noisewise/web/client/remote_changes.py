@@ -107,12 +107,6 @@ class RemoteChanges:
             self._change("tells", said, lambda here: here.tell_all(rows), keyed=not known)
         )
 
-    def _tell_together(self, results: Sequence[tuple[Job, dict[str, Any]]]) -> None:
-        rows = [told_to_send(job, told.pop("value", None), told) for job, told in results]
-        self._measurements_in(
-            self._change("tells", lambda: {"tells": rows}, lambda here: here.tell_all(rows), keyed=False)
-        )
-
     def _measurements_in(self, answer: dict[str, Any]) -> list[Measurement]:
         with understanding(self._connection.address):
             found = [measurement_from(row) for row in answer["measurements"]]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from noisewise.study.inputs.tables import as_texts
-from noisewise.study.intake.batch import Taken, warn_of_equal
+from noisewise.study.intake.batch import Taken
 from noisewise.study.intake.roles import NAME, ROLE
 from noisewise.study.journal import PATIENCE
 from noisewise.study.stores.protocol import LogMovedOnError, OutcomeUnknownError
@@ -73,8 +73,6 @@ def tell_table(
         except (OutcomeUnknownError, KeyboardInterrupt):
             study._lost_tables[threading.get_ident()] = said, taken, at
             raise
-    if isinstance(taken, Taken):
-        warn_of_equal(taken)
     return taken
 
 

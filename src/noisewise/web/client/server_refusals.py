@@ -98,10 +98,6 @@ def warnings_in(answer: dict[str, Any]) -> Iterator[tuple[type[Warning], str]]:
 
 def _category(name: str) -> type[Warning]:
     """The category of this name, as far as a study warns with it."""
-    if name == "KnownRowsWarning":  # of tables, which load more than a worker needs
-        from noisewise.study.intake.batch import KnownRowsWarning
-
-        return KnownRowsWarning
     kind = getattr(builtins, name, None)
     return kind if isinstance(kind, type) and issubclass(kind, Warning) else UserWarning
 

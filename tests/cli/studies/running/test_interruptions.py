@@ -1,15 +1,14 @@
-"""A run that is interrupted, told to end, or killed: nothing is left running, and the same line goes on."""
+"""A run that is interrupted, terminated or killed leaves nothing running, and the same command line goes on."""
 # ruff: noqa: E501 - scripts
 
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from tests.support.waiting import wait_until
 
 import noisewise as nw
 
@@ -37,17 +36,56 @@ def script(text, name="measure"):
     Path(name).chmod(0o755)
 
 
-def begin(*arguments):
-    """A run, as a process of its own."""
-    line = [sys.executable, "-m", "noisewise", "run", *map(str, arguments)]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+#: The command line, with default signals however the tests were started. It notes in `begun` each command that
+#: the watchdog knows of, and kills itself before or after the append that KILL_AT names.
+PROGRAM = """
+import os, signal
+for number in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_DFL)
+
+from noisewise.cli import main
+from noisewise.cli.studies.running.watchdog import Watchdog
+from noisewise.study.stores.database.sql import SqlStorage
+
+begun, append = Watchdog.begun, SqlStorage.append
+
+def noted(self, group):
+    begun(self, group)
+    with open("begun", "a") as file:
+        file.write(".")
+
+left, when = os.environ.get("KILL_AT", "0 never").split()
+left = int(left)
+
+def killed(self, *arguments, **named):
+    global left
+    left -= 1
+    if left == 0 and when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    done = append(self, *arguments, **named)
+    if left == 0 and when == "after":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return done
+
+Watchdog.begun, SqlStorage.append = noted, killed
+main()
+"""
 
 
-def wait_for(what, seconds=60.0):
-    give_up = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < give_up, "it did not happen"
-        time.sleep(0.02)
+def begin(*arguments, kill_at="0 never"):
+    """Start a run in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "run", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"KILL_AT": kill_at},
+    )  # fmt: skip
+
+
+def commands_started(count):
+    """Wait until so many commands have written their process ids, and return these."""
+    running, begun = Path("running"), Path("begun")
+    wait_until(lambda: running.exists() and len(running.read_text().splitlines()) == count, "commands")
+    wait_until(lambda: len(begun.read_text()) == count, "the watchdog")
+    return [int(one) for one in running.read_text().split()]
 
 
 def lives(process):
@@ -59,54 +97,49 @@ def lives(process):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_gives_suggestions_back_and_ends_its_commands(number):
-    if signal.getsignal(number) == signal.SIG_IGN:
-        pytest.skip("whoever began these tests (nohup, say) has this signal ignored")
     study = nw.create_study("s.db", options=OPTIONS, eps=0.1)
     script('#!/bin/sh\nsleep 300 & echo "$$ $!" >> running\nsleep 300\n', "hang")
     process = begin("s.db", "-j", 3, "--", "./hang", "{option}")
-    wait_for(lambda: Path("running").exists() and len(Path("running").read_text().splitlines()) == 3)
+    started = commands_started(3)
     assert len(study.pending) == 3
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
     assert err == "Interrupted: what was measured is told, the rest is given back; the same line goes on.\n"
     assert study.pending == []
     assert [event.kind for event in study.events()][-3:] == ["release"] * 3
-    started = [int(one) for one in Path("running").read_text().split()]
-    wait_for(lambda: not any(map(lives, started)), 10.0)
-    wait_for(lambda: not any(Path("temporary").iterdir()), 10.0)
+    wait_until(lambda: not any(map(lives, started)), "the end of all commands")
+    wait_until(lambda: not any(Path("temporary").iterdir()), "an empty folder")
 
 
 def test_a_command_that_will_not_end_is_killed_with_the_run():
     nw.create_study("s.db", options=OPTIONS, eps=0.1)
     script("#!/bin/sh\ntrap '' TERM INT HUP\necho $$ >> running\nwhile :; do sleep 1; done\n", "stubborn")
     process = begin("s.db", "--", "./stubborn", "{option}")
-    wait_for(lambda: Path("running").exists() and Path("running").read_text().strip())
+    (started,) = commands_started(1)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate()
     assert process.returncode == 130
-    wait_for(lambda: not lives(int(Path("running").read_text())), 10.0)
+    wait_until(lambda: not lives(started), "the end of the command")
 
 
 def test_the_commands_of_a_run_that_was_killed_end_all_the_same():
     nw.create_study("s.db", options=OPTIONS, eps=0.1)
     script('#!/bin/sh\nsleep 300 & echo "$$ $!" >> running\nsleep 300\n', "hang")
     process = begin("s.db", "-j", 3, "--", "./hang", "{option}")
-    wait_for(lambda: Path("running").exists() and len(Path("running").read_text().splitlines()) == 3)
-    time.sleep(0.5)  # a command that begins in this very moment is not known to the watchdog yet
+    started = commands_started(3)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    started = [int(one) for one in Path("running").read_text().split()]
-    wait_for(lambda: not any(map(lives, started)), 10.0)
-    wait_for(lambda: not any(Path("temporary").iterdir()), 10.0)
+    wait_until(lambda: not any(map(lives, started)), "the end of all commands")
+    wait_until(lambda: not any(Path("temporary").iterdir()), "an empty folder")
 
 
 def test_what_was_measured_before_it_was_told_to_end_is_kept():
     study = nw.create_study("s.db", options=OPTIONS, eps=0.001)
     process = begin("s.db", "-j", 2, "--", "./measure", "{job}", "{option}")
-    wait_for(lambda: study.n_measurements >= 5)
+    wait_until(lambda: study.n_measurements >= 5, "five measurements")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate()
     assert process.returncode == 130
     assert study.pending == []
     kinds = [event.kind for event in study.events()]
@@ -119,28 +152,21 @@ def told(study):
 
 
 def test_a_run_that_was_killed_goes_on_with_the_same_line():
-    """Killed at random; the suggestions, the measurements and the certificate are those of a run that was not."""
+    """The suggestions, the measurements and the certificate are those of a run that was not killed."""
     question = {"options": OPTIONS, "eps": 0.25}
     whole = nw.create_study("whole.db", **question)
     killed = nw.create_study("killed.db", **question)
     command = ["-j", 4, "--", "./measure", "{job}", "{option}"]
     first = begin("whole.db", *command)
-    first.communicate(timeout=300)
+    first.communicate()
     assert first.returncode == 0
-    rng, kills = random.Random(1), 0
-    while kills < 4:
-        process, before = begin("killed.db", *command), killed.n_measurements
-        wait_for(lambda: killed.n_measurements > before or process.poll() is not None)  # noqa: B023
-        time.sleep(0.05 * rng.random())
-        if process.poll() is not None:
-            break
-        os.kill(process.pid, signal.SIGKILL)
+    for moment in ("1 before", "2 after", "4 before", "5 after"):
+        process = begin("killed.db", *command, kill_at=moment)
         process.communicate()
-        kills += 1
+        assert process.returncode == -signal.SIGKILL
     last = begin("killed.db", *command)
-    last.communicate(timeout=300)
+    last.communicate()
     assert last.returncode == 0
-    assert kills >= 2
     assert told(killed) == told(whole)
     assert killed.certificate().bound == whole.certificate().bound
     assert killed.pending == []

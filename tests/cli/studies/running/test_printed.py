@@ -68,7 +68,7 @@ WAYS = 'print a number, 12.3(4), 12.3 ± 0.4, or JSON such as {"value": 12.3, "s
         ("1 ± 1\n\n2(1)", "its output ends with several numbers"),
         ("}", "its output ends like JSON and is none (no line begins with {)"),
         ('{"value": }', "its output ends like JSON and is none (Expecting value"),
-        ('{"value": 1, "value": 2}', "('value' stands in it twice)"),
+        ('{"value": 1, "value": 2}', "('value' appears twice in it)"),
         ('{"value": 1}\n{"value": 2}', "its output has 2 results, '{\"value\":"),
         ('{"value": 1, "key": "x"}', f"it said 'key', which the run says itself: leave it out ({', '.join(SAID)})"),
         ('{"value": 1, "by": "x"}', "it said 'by'"),

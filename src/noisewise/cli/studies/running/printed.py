@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
+from noisewise.core.support.strict_json import DuplicateNameError, parse_json
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.numbers import comma_hint, read_value
 from noisewise.study.running.outcomes import FIELDS, NoResultError
@@ -22,6 +23,8 @@ RESULTS = ("value", "values", "successes", "items")
 WAYS = 'print a number, 12.3(4), 12.3 ± 0.4, or JSON such as {"value": 12.3, "se": 0.4} at the end'
 #: Lines that may begin the JSON at the end, counted from there.
 MOST_BEGINNINGS = 1000
+#: Characters that all these attempts together may read.
+MOST_TRIED = 1 << 26
 
 
 def read_printed(text: str, items: Collection[str] = (), *, where: str = "its output") -> Any:
@@ -52,10 +55,17 @@ def read_printed(text: str, items: Collection[str] = (), *, where: str = "its ou
 def _object(lines: list[str], items: Collection[str], where: str) -> Any:
     """The JSON object at the end."""
     beginnings = [number for number, line in enumerate(lines) if line.startswith("{")][-MOST_BEGINNINGS:]
-    why = "no line begins with {"
+    why, tried = "no line begins with {", 0
     for number in reversed(beginnings):
+        if tried > MOST_TRIED:
+            break
+        text = "\n".join(lines[number:])
+        tried += len(text)
         try:
-            found = json.loads("\n".join(lines[number:]), object_pairs_hook=_once)
+            found = parse_json(text)
+        except DuplicateNameError as problem:
+            why = f"{printable(str(problem)[:100])!r} appears twice in it"
+            continue
         except (ValueError, RecursionError) as problem:
             why = str(problem)
             continue
@@ -67,16 +77,6 @@ def _object(lines: list[str], items: Collection[str], where: str) -> Any:
             )
         return _fields(found, items)
     raise NoResultError(f"{where} ends like JSON and is none ({why}): {WAYS}")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object whose names are all different."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands in it twice")
-    return found
 
 
 def _fields(found: dict[str, Any], items: Collection[str]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from noisewise.policies.robust.estimates import (
     robust_bound,
     robust_certificate,
     robust_radius,
+    with_room,
 )
 from noisewise.policies.rules.paper import vaee
 from noisewise.policies.shared.least_squares import Setting, within
@@ -86,6 +87,7 @@ RULE = rule_in(
     __name__,
     name="robust_vaee",
     absorb_many=all_or_none(absorb),
+    make_room=with_room,
     choose=vaee.choose,
     imagine=imagine_robustly,
     recommend=vaee.recommend,
@@ -126,7 +128,9 @@ class RobustVaeeOptions(SharedOptions):
         None, "How many blocks the median is taken over, an odd number; default: what is best for delta."
     )
     horizon: int | None = option(
-        None, 'Measurements to plan for; ``estimator="huber"`` takes no more. Default: 10,000.'
+        None,
+        'Measurements to plan for; ``estimator="huber"`` takes no more. Default: 10,000, and more where no '
+        "proof rests on it.",
     )
     radius: str | float = option(
         "paper",

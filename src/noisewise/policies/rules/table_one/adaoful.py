@@ -16,6 +16,7 @@ from noisewise.policies.robust.estimates import (
     new_memory,
     robust_certificate,
     robust_radius,
+    with_room,
 )
 from noisewise.policies.shared.least_squares import Setting, best_mean, within
 from noisewise.policies.shell.options import SharedOptions, constructor, option
@@ -63,6 +64,7 @@ RULE = rule_in(
     __name__,
     name="adaoful",
     absorb_many=all_or_none(learn_robustly),
+    make_room=with_room,
     absorb=learn_robustly,
     imagine=imagine_robustly,
     recommend=best_mean,

@@ -228,7 +228,8 @@ class CataloguePolicy(BasePolicy):
 
     def fresh(self, actions: Any = None, horizon: int | None = None) -> Self:
         """The same rule and options before any measurement, perhaps on another catalogue."""
-        return type(self)(self.rule, actions or self.actions, self.options, horizon=horizon or self.horizon)
+        actions = self.actions if actions is None else actions
+        return type(self)(self.rule, actions, self.options, horizon=horizon or self.horizon)
 
     def _radius(self) -> float:
         return float(self._player.radius(self._working.model))

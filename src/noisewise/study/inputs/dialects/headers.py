@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 
-_BRACKETS = re.compile(r"^(?P<name>.*?\S)\s*[(\[](?P<within>[^()\[\]]*)[)\]]$")
 _UNIT = re.compile(r"[A-Za-zµμΩ°%€$£¥Å‰][A-Za-z0-9µμΩ°%€$£¥Å‰/·*^²³⁻¹. -]{0,15}")
 #: What people put into brackets that is no unit.
 _NO_UNIT = (
@@ -20,12 +19,21 @@ def key_of(column: str) -> str:
 
 def split_unit(column: str) -> tuple[str, str | None]:
     """The name of a column without what stands in brackets behind it, and the unit if that is one."""
-    found = _BRACKETS.match(column)
+    found = split_brackets(column)
     if found is None:
         return column, None
-    within = found["within"].strip()
+    name, within = found[0], found[1].strip()
     is_unit = _UNIT.fullmatch(within) is not None and within.casefold() not in _NO_UNIT
-    return found["name"], within if is_unit else None
+    return name, within if is_unit else None
+
+
+def split_brackets(column: str) -> tuple[str, str] | None:
+    """A column's name before the brackets at its end, and what is in them; None if it does not end so."""
+    start = max(column.rfind("("), column.rfind("["))
+    name, within = column[: max(start, 0)].rstrip(), column[start + 1 : -1]
+    if start < 0 or not name or column[-1] not in ")]" or ")" in within or "]" in within:
+        return None
+    return name, within
 
 
 def columns_called(columns: Sequence[str], name: str) -> list[str]:

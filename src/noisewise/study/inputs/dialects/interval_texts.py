@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from noisewise.study.inputs.dialects.number_texts import NO_NUMBER, forms_of
+from noisewise.study.inputs.dialects.number_texts import LONGEST, NO_NUMBER, forms_of
 
 _NUMBER = r"[-+\u2212]?\s?[\d.,'\u00a0\u202f]*\d(?:[eE][-+]?\d+)?\s?%?"
 #: What stands between the ends and is no part of either: a comma only with a blank behind it.
@@ -28,6 +28,8 @@ _QUANTILE = re.compile(r"(?<![a-z])q_?(?:0?\.)?(\d{2,3})(?!\d)")
 def ends_of(cell: str) -> tuple[str, str] | None:
     """The two ends, as texts; None if it is no interval."""
     cell = cell.strip()
+    if len(cell) > 2 * LONGEST:
+        return None
     if cell[:1] in ("[", "(") and cell[-1:] in ("]", ")"):
         cell = cell[1:-1]
     found = _INTERVAL.fullmatch(cell)
@@ -68,7 +70,8 @@ def _roughly(text: str) -> float:
 
 def level_of(low: str, high: str) -> float | None:
     """The level that the names of two columns, or of one, say of an interval; None if they do not."""
-    said = [number for name in (low, high) if (number := _number_in(name.casefold())) is not None]
+    short = [name for name in (low, high) if len(name) <= LONGEST]
+    said = [number for name in short if (number := _number_in(name.casefold())) is not None]
     if not said:
         return None
     if len(said) == 2 and said[0] < 50.0 < said[1]:  # the quantiles themselves

@@ -13,8 +13,10 @@ POINT, COMMA = ".", ","
 BLANKS = " \u00a0\u202f\u2009\u2007\u2008"
 #: Apostrophes that do.
 APOSTROPHES = "'\u2019"
+#: Characters of a number; a longer text is none. Patterns would take long for what is made to fool them.
+LONGEST = 500
 #: A value with its error.
-_PLUS_MINUS = re.compile(r"^\s*(.+?)\s*(?:±|\+/-|\+-)\s*(.+?)\s*$")
+_PLUS_MINUS = re.compile(r"±|\+/-|\+-")
 #: The error in units of the last digit, behind the value.
 _SHORTHAND = re.compile(r"^\s*(.+?)(\([0-9]{1,15}\)(?:[eE][+-]?[0-9]{1,4})?)\s*$")
 _PARTS = re.compile(r"([+\-\u2212]?)\s?([0-9][0-9.,'\u2019 \u00a0\u202f\u2009\u2007\u2008]*|[.,][0-9]+)"
@@ -54,9 +56,13 @@ class Forms(NamedTuple):
 NO_NUMBER = Forms(None, None, False, "")
 
 
-@functools.lru_cache(maxsize=1 << 16)
 def forms_of(text: str) -> Forms:
     """What a text is as a number."""
+    return NO_NUMBER if len(text) > LONGEST else _forms_of(text)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _forms_of(text: str) -> Forms:
     found = _PARTS.fullmatch(text.strip())
     if found is None:
         return NO_NUMBER
@@ -78,8 +84,11 @@ def forms_of_cell(text: str) -> tuple[Forms, ...]:
     """What the parts of a cell are: one number, or a value with its error, 12,3 ± 0,4 or 12,34(5)."""
     if (one := forms_of(text)) is not NO_NUMBER:
         return (one,)
-    if found := _PLUS_MINUS.match(text):
-        return forms_of(found[1]), forms_of(found[2])
+    text = text.strip()
+    if len(text) > 2 * LONGEST:
+        return (NO_NUMBER,)
+    if parts := _around_plus_minus(text):
+        return forms_of(parts[0]), forms_of(parts[1])
     if found := _SHORTHAND.match(text):
         return (forms_of(found[1]),)
     return (NO_NUMBER,)
@@ -89,13 +98,22 @@ def cell_in(text: str, decimal: str) -> str:
     """A cell with its numbers as plain texts; what is no number stays as it is."""
     if (one := forms_of(text)) is not NO_NUMBER:
         return one.read(decimal) or text
-    if found := _PLUS_MINUS.match(text):
-        value, error = (forms_of(part).read(decimal) for part in found.groups())
+    if len(text.strip()) > 2 * LONGEST:
+        return text
+    if parts := _around_plus_minus(text.strip()):
+        value, error = (forms_of(part).read(decimal) for part in parts)
         return text if value is None or error is None else f"{value} ± {error}"
-    if found := _SHORTHAND.match(text):
+    if found := _SHORTHAND.match(text.strip()):
         value = forms_of(found[1]).read(decimal)
         return text if value is None else value + found[2]
     return text
+
+
+def _around_plus_minus(text: str) -> tuple[str, str] | None:
+    """What stands before and behind the first ± of a text without blanks around it."""
+    found = _PLUS_MINUS.search(text, 1)
+    parts = None if found is None else (text[: found.start()].rstrip(), text[found.end() :].lstrip())
+    return parts if parts and all(parts) else None
 
 
 def _plain(body: str, decimal: str) -> str | None:

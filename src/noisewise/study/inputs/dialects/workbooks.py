@@ -6,10 +6,9 @@ results.
 """
 
 import datetime
-import io
+import importlib.util
 import re
-import warnings
-import zipfile
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,9 @@ import polars as pl
 
 from noisewise.core.support.text import printable
 from noisewise.study.inputs.dialects.layout import header_at
+from noisewise.study.inputs.dialects.workbook_file import Cell, Sheet, WorkbookFile, name_of, place_of
 from noisewise.study.inputs.read_table import ReadTable
+from noisewise.study.inputs.table_limits import check_size
 
 WORKBOOKS = (".xlsx", ".xlsm")
 _DATES = (datetime.datetime, datetime.date, datetime.time, datetime.timedelta)
@@ -28,120 +29,103 @@ _ZEROS = re.compile(r"0{2,}")
 
 def read_workbook(what: str, path: Path, sheet: str | None) -> ReadTable:
     """One sheet of a workbook; which, must be said if there are several."""
-    book = _opened(what, path, results=True)
-    name, page = _sheet(what, book, path, sheet)
-    rows = [[_value(cell) for cell in row] for row in page.iter_rows()]
-    full = [at for at, row in enumerate(rows) if any(cell is not None for cell in row)]
+    name, page = _sheet(what, path, sheet)
+    rows = page.rows
+    full = sorted(rows)
     if not full:
         raise ValueError(f"`{what}` must be a table with a first line of column names; {name} is empty.")
-    above = header_at([["" if cell is None else str(cell) for cell in rows[at]] for at in full[:60]])[0]
+    width = 1 + max(max(cells) for cells in rows.values())
+    above = header_at(
+        [[str(rows[at][c].value) if c in rows[at] else "" for c in range(width)] for at in full[:60]]
+    )[0]
     first, there = full[above], full[above + 1 :]
     _check_merged(what, page, first, name)
-    _check_formulas(what, path, page, rows, there, name)
+    _check_formulas(what, page, there, name)
     guesses = [f"{above} line{'s' if above > 1 else ''} above the header left out"] if above else []
-    hidden = [at for at in there if page.row_dimensions[at + 1].hidden]
+    hidden = [at for at in there if at in page.hidden]
     if hidden:
         guesses.append(f"hidden rows of the sheet too ({len(hidden)})")
     table = ReadTable(
         pl.DataFrame(), name, np.array([at + 1 for at in there], dtype=np.int64), "sheet row", None, guesses
     )
+    header = {column: str(cell.value).strip() for column, cell in sorted(rows[first].items())}
+    check_size(what, name, len(there), len(header), sum(len(cells) for cells in rows.values()))
+    unnamed = [(column, at) for at in there for column in rows[at].keys() - header.keys()]
+    if unnamed:
+        raise ValueError(
+            f"`{what}`: {table.place(there.index(min(unnamed)[1]))} of {name} has a cell in a column without "
+            "a name: name it in the header; if other lines stand above the header, delete them."
+        )
+    names = list(header.values())
+    if twice := next((one for one, many in Counter(names).items() if many > 1), None):
+        raise ValueError(
+            f"`{what}` must have different names of columns; {twice!r} stands twice: rename one."
+        )
+    empty = Cell(None, "General")
     series: list[pl.Series] = []
-    for column, header in enumerate(rows[first]):
-        cells = [rows[at][column] for at in there]
-        if header is None or not str(header).strip():
-            if any(cell is not None for cell in cells):
-                row = next(at for at, cell in enumerate(cells) if cell is not None)
-                raise ValueError(
-                    f"`{what}`: {table.place(row)} of {name} has a cell in a column without a name: name it "
-                    "in the header; if other lines stand above the header, delete them."
-                )
-            continue
-        text = str(header).strip()
-        if any(one.name == text for one in series):
-            raise ValueError(
-                f"`{what}` must have different names of columns; {text!r} stands twice: rename one."
-            )
-        formats = [page.cell(at + 1, column + 1).number_format for at in there]
-        series.append(_column(text, cells, formats, table))
+    for column, text in header.items():
+        cells = [rows[at].get(column, empty) for at in there]
+        series.append(_column(text, [one.value for one in cells], [one.form for one in cells], table))
     frame = pl.DataFrame(series) if series else pl.DataFrame()
     return replace(table, frame=frame)
 
 
-def _opened(what: str, path: Path, results: bool) -> Any:
-    try:
-        import openpyxl
-    except ModuleNotFoundError:
+def _sheet(what: str, path: Path, wanted: str | None) -> tuple[str, Sheet]:
+    """The sheet with this title, or the only one that is not empty, and what messages call it."""
+    if importlib.util.find_spec("openpyxl") is None:
         raise ValueError(
             f"`{what}`: reading {path.name!r} needs openpyxl: pip install 'noisewise[excel]', or save the "
             "sheet as CSV."
-        ) from None
+        )
     try:
-        with warnings.catch_warnings():
-            # It warns of what it does not show, such as validations of cells.
-            warnings.simplefilter("ignore")
-            # By its content: the file may be called otherwise.
-            return openpyxl.load_workbook(io.BytesIO(path.read_bytes()), data_only=results)
+        with WorkbookFile(path) as book:
+            titles = list(book.sheets)
+            chosen = titles if wanted is None else _called(titles, wanted)
+            sheets = {title: book.read(title) for title in chosen}
+    except ValueError as problem:  # beyond the limits, or a cell that is not what it says
+        raise ValueError(
+            f"`{what}` must be a readable workbook; {path.name!r} is not: {printable(problem)}. Save the "
+            "sheet as CSV."
+        ) from None
     except Exception as problem:  # whatever a damaged or unusual file makes of its reader
         raise ValueError(
             f"`{what}` must be a readable workbook; {path.name!r} is not ({type(problem).__name__}): save it "
             "as .xlsx without a password, or as CSV."
         ) from None
-
-
-def _sheet(what: str, book: Any, path: Path, wanted: str | None) -> tuple[str, Any]:
-    sheets = {page.title: page for page in book.worksheets}
     if wanted is not None:
-        same = [title for title in sheets if title == wanted]
-        same = same or [title for title in sheets if title.casefold().strip() == wanted.casefold().strip()]
-        if len(same) == 1:
-            return repr(f"{path.name}#{same[0]}"), sheets[same[0]]
-        listed = ", ".join(map(repr, sheets))
-        raise ValueError(f"`{what}`: {path.name!r} has no sheet {wanted!r}; its sheets are {listed}.")
-    filled = {title: page for title, page in sheets.items() if not _is_empty(page)}
+        if len(sheets) != 1:
+            listed = ", ".join(map(repr, titles))
+            raise ValueError(f"`{what}`: {path.name!r} has no sheet {wanted!r}; its sheets are {listed}.")
+        return repr(f"{path.name}#{chosen[0]}"), sheets[chosen[0]]
+    filled = {title: page for title, page in sheets.items() if page.rows}
     if len(filled) > 1:
         listed = " or ".join(repr(f"{path.name}#{title}") for title in filled)
         raise ValueError(f"`{what}`: {path.name!r} has several sheets; say which: {listed}.")
-    return repr(path.name), next(iter((filled or sheets).values()))
+    return repr(path.name), next(iter((filled or sheets or {"": Sheet("")}).values()))
 
 
-def _is_empty(page: Any) -> bool:
-    return all(cell.value is None for row in page.iter_rows() for cell in row)
+def _called(titles: list[str], wanted: str) -> list[str]:
+    same = [title for title in titles if title == wanted]
+    return same or [title for title in titles if title.casefold().strip() == wanted.casefold().strip()]
 
 
-def _value(cell: Any) -> Any:
-    value = cell.value
-    if isinstance(value, str):
-        return value.strip() or None
-    return value
-
-
-def _check_merged(what: str, page: Any, first: int, name: str) -> None:
-    for span in page.merged_cells.ranges:
-        if span.max_row > first:
+def _check_merged(what: str, page: Sheet, first: int, name: str) -> None:
+    for span in page.merged:
+        if place_of(span.rpartition(":")[2])[0] >= first:
             raise ValueError(
-                f"`{what}`: cells {span.coord} of {name} are merged, and only the first of them has its "
+                f"`{what}`: cells {span} of {name} are merged, and only the first of them has its "
                 "value: unmerge them and fill every cell."
             )
 
 
-def _check_formulas(
-    what: str, path: Path, page: Any, rows: list[list[Any]], there: list[int], name: str
-) -> None:
+def _check_formulas(what: str, page: Sheet, there: list[int], name: str) -> None:
     """Refuse formulas whose results are not in the file: their cells would be taken for empty ones."""
-    empty = [(at, column) for at in there for column, cell in enumerate(rows[at]) if cell is None]
-    if not empty:
-        return
-    with zipfile.ZipFile(path) as archive:
-        parts = [part for part in archive.namelist() if part.startswith("xl/worksheets/")]
-        if not any(b"<f" in archive.read(part) for part in parts):
-            return
-    formulas = _opened(what, path, results=False)[page.title]
-    for at, column in empty:
-        cell = formulas.cell(at + 1, column + 1)
-        if cell.data_type == "f":
+    rows = set(there)
+    for (row, column), formula in page.bare.items():
+        if row in rows:
             raise ValueError(
-                f"`{what}`: cell {cell.coordinate} of {name} holds a formula without its result, "
-                f"{printable(str(cell.value)[:40])!r}: open the workbook in a spreadsheet and save it."
+                f"`{what}`: cell {name_of(row, column)} of {name} holds a formula without its result, "
+                f"{printable(formula)!r}: open the workbook in a spreadsheet and save it."
             )
 
 

@@ -43,7 +43,7 @@ LOG_ODDS, SHARES = "log odds", "shares"
 COUNTED_AS = (LOG_ODDS, SHARES)
 #: What is added to events and to all others of a study with an arm that lacks either.
 ADDED = 0.5
-_NUMBERED = re.compile(r"^(.*?)[\s._-]*([1-9][0-9]?)$")
+_NUMBER = re.compile(r"[1-9][0-9]?$")
 _NUMBERS = ("value", "se", "var", "lo", "hi", "sd", "events", "n")
 
 
@@ -160,8 +160,14 @@ def _rows(table: pl.DataFrame, found: Mapping[str, str], words: Wording) -> tupl
 
 def _base(name: str) -> str:
     """The name of a numbered column without its number."""
-    match = _NUMBERED.match(name)
-    return match[1] if match and match[1] else name
+    numbered = _numbered(name)
+    return numbered[0] if numbered and numbered[0] else name
+
+
+def _numbered(name: str) -> tuple[str, str] | None:
+    """The base and the number of a numbered column: effect_12 is the twelfth effect."""
+    number = _NUMBER.search(name)
+    return None if number is None else (name[: number.start()].rstrip("._- \t\u00a0"), number[0])
 
 
 def _is_wide(columns: Sequence[str], given: Mapping[str, str]) -> bool:
@@ -170,9 +176,7 @@ def _is_wide(columns: Sequence[str], given: Mapping[str, str]) -> bool:
         return False
     given_stem = {plain(given["option"])} if "option" in given else None
     options = given_stem or {name for group in ARMS["option"] for name in group}
-    numbers = {
-        match[2] for name in columns if (match := _NUMBERED.match(name)) and plain(match[1]) in options
-    }
+    numbers = {match[1] for name in columns if (match := _numbered(name)) and plain(match[0]) in options}
     return {"1", "2"} <= numbers
 
 
@@ -180,10 +184,10 @@ def _arms(columns: Sequence[str], found: Mapping[str, str]) -> list[dict[str, st
     """The columns of every arm of a wide table, by role."""
     arms: dict[int, dict[str, str]] = {}
     for name in columns:
-        match = _NUMBERED.match(name)
-        role = next((role for role, stem in found.items() if match and stem == match[1]), None)
+        match = _numbered(name)
+        role = next((role for role, stem in found.items() if match and stem == match[0]), None)
         if match and role is not None:
-            arms.setdefault(int(match[2]), {})[role] = name
+            arms.setdefault(int(match[1]), {})[role] = name
     return [arm for _, arm in sorted(arms.items()) if "option" in arm]
 
 

@@ -41,7 +41,9 @@ from noisewise.study.inputs.networks.study_arms import (
     listed_rows,
 )
 
-_BETWEEN = re.compile(r"\s+(?:vs\.?|versus|v\.?|minus|-|–|compared\s+(?:to|with))\s+|\s*:\s*", re.IGNORECASE)
+_BETWEEN = re.compile(
+    r"(?<!\s)\s+(?:vs\.?|versus|v\.?|minus|-|–|compared\s+(?:to|with))\s+|(?<!\s)\s*:\s*", re.IGNORECASE
+)
 _ERRORS = ("se", "var", "lo", "hi")
 #: Notes on single rows that are passed on.
 SAID = 5

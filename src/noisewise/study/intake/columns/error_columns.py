@@ -7,7 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from noisewise.study.inputs.dialects.decimals import looks_numeric
-from noisewise.study.inputs.dialects.headers import key_of
+from noisewise.study.inputs.dialects.headers import key_of, split_brackets
 from noisewise.study.inputs.dialects.interval_texts import hold_intervals, lie_around
 from noisewise.study.intake.roles import column_for
 
@@ -53,7 +53,6 @@ _INTERVALS = (
     "95%_ki", "konfidenzintervall", "95%_ic",
     "ci", "ci95", "95%_ci", "95_ci", "ci_95", "ci_95%", "95ci", "conf_int", "confidence_interval",
 )  # fmt: skip
-_IN_BRACKETS = re.compile(r"^(.*?\S)\s*[(\[]([^()\[\]]+)[)\]]$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -127,8 +126,8 @@ def _stem(column: str, words: Sequence[str], keys: Sequence[str]) -> str | None:
     """What a column is the error of, by its name; None if it is no error bar."""
     if re.search(r"±|\+/-|\+-", column) and "se" in words:
         return key_of(re.sub(r"±|\+/-|\+-", "", column))
-    if found := _IN_BRACKETS.match(column):
-        outside, inside = key_of(found[1]), key_of(found[2])
+    if (found := split_brackets(column)) and found[1]:
+        outside, inside = key_of(found[0]), key_of(found[1])
         if inside in words:
             return outside
         if "se" in words and outside in (*words, *_SHORT) and inside in keys:

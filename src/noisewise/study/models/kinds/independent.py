@@ -28,7 +28,7 @@ from noisewise.study.models.once.look import OneLook
 from noisewise.study.models.once.separate import SeparateOnce
 from noisewise.study.models.once.shares import SharesOnce
 from noisewise.study.models.option_evidence import MAIN, OTHER, Gathered, separate_options
-from noisewise.study.models.own_readings import begins_pooled, begins_with_own
+from noisewise.study.models.own_readings import begins_mostly_with_own, begins_pooled
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.spreads import possible_spreads
 from noisewise.study.models.study_model import BoundaryCase, StudyModel
@@ -85,7 +85,7 @@ class Independent(StudyModel):
         )  # fmt: skip
         stacks = None
         if case.own_scatter:
-            begun = question.scatter == OWN or begins_with_own(self.state)
+            begun = question.scatter == OWN or begins_mostly_with_own(self.state)
             stacks = Stacks(MAIN, OTHER) if begun else Stacks(OTHER, MAIN)
         before = self.state.quick_tables if case.quickly else self.state.tables
         found = separate_options(

@@ -8,7 +8,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.inputs.error_bars import COUNTS, NONE, READINGS
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE, READINGS
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.models.features.deviation_posterior import deviating_options, fill_mixed
 from noisewise.study.models.features.linear_boundary import MixedBoundary
@@ -88,7 +88,12 @@ class LinearDeviation(Linear):
         """That errors of which only an upper limit is known are taken for known ones."""
         if not kinds:
             return []
-        names = {READINGS: "readings", COUNTS: "shares", NONE: "measurements without error bars"}
+        names = {
+            READINGS: "readings",
+            COUNTS: "shares",
+            NONE: "measurements without error bars",
+            BOUNDED: "readings between bounds",
+        }
         listed = ", ".join(names[kind] for kind in sorted(kinds))
         return [
             f"of {listed} only an upper limit of the error is known, where deviations need the error itself"

@@ -14,6 +14,8 @@ from noisewise.study.readers.result_file import MOST_BYTES, ResultFile
 #: The number of a way of packing in zip archives: Python knows it from 3.14 on.
 ZSTANDARD = 93
 _ENCRYPTED = 1
+#: Bytes of all members that are read.
+MOST_UNPACKED = 4 * MOST_BYTES
 #: The fixed part of what stands before a member: its mark, and the lengths of name and extras at the end.
 _BEFORE = struct.Struct("<4s22xHH")
 
@@ -28,6 +30,7 @@ class Archive:
         except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OSError):
             self._stream.close()
             raise file.refuse("it is no whole zip archive: is it cut off, or still being written?") from None
+        self._unpacked = 0
         self.names = set(self._zip.namelist())
 
     def __enter__(self) -> "Archive":
@@ -43,6 +46,12 @@ class Archive:
 
     def _bytes(self, name: str) -> bytes:
         info = self._zip.getinfo(name)
+        self._unpacked += info.file_size
+        if self._unpacked > MOST_UNPACKED:
+            raise self.file.refuse(
+                f"its members have more than {MOST_UNPACKED >> 20:,} MB when they are unpacked: export fewer "
+                "results into one file."
+            )
         if info.file_size > MOST_BYTES:
             raise self._refuse(
                 name,

@@ -7,15 +7,15 @@ up with a sentence after a while.
 import os
 import secrets
 import sqlite3
-import uuid
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from urllib.parse import quote
 
-from noisewise.core.support.files import sync, written_whole
+from noisewise.core.support.files import new_draft, sync, written_whole
 from noisewise.core.support.remarks import warn
+from noisewise.core.support.text import printable
 from noisewise.study.stores.database.connection import Connection, DriverError
 from noisewise.study.stores.database.dialect import OwnPool
 from noisewise.study.stores.database.migrations import (
@@ -28,6 +28,7 @@ from noisewise.study.stores.database.migrations import (
     version_of,
 )
 from noisewise.study.stores.database.sql import SqlStorage
+from noisewise.study.stores.protocol import DamagedError
 from noisewise.study.stores.sqlite.disks import network_file_system
 from noisewise.study.stores.sqlite.identity import Watch
 from noisewise.study.stores.sqlite.leftovers import beside, check_log, refuse_orphans
@@ -82,6 +83,12 @@ class SqliteDatabase:
 
     def stamp(self, connection: Connection) -> None:
         """Count the change in the first page, which says whose it is and where it belongs."""
+        # Called at the end of every change, before it is committed.
+        if found := connection.rows("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+            raise DamagedError(
+                f"{self.label} has a trigger, {printable(found[0][0])!r}, which could drop or change what is "
+                "written: remove it with DROP TRIGGER. Nothing was changed."
+            )
         ((count,),) = connection.rows("PRAGMA user_version")
         connection.rows(f"PRAGMA user_version = {count + 1}")
 
@@ -231,7 +238,13 @@ def _make(path: Path) -> None:
     """A new file with empty tables, in place whole or not at all, even if other processes are making it."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"`store` must be in a folder that exists; got {str(path)!r}.")
-    draft = path.with_name(f".{path.name}-{uuid.uuid4().hex[:12]}.draft")
+    try:
+        draft = new_draft(path)
+    except OSError:
+        raise OSError(
+            f"`store` must be a place for a new file; {str(path)!r}: its folder may not be written by you; "
+            "choose another one."
+        ) from None
     pool = writing_pool(draft)
     try:
         with pool.connect() as connection:

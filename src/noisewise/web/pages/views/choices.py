@@ -135,7 +135,9 @@ GROUPS = (
         (
             StudyChoice("policy", "Rule", "by its name; the usual one suits nearly always", TEXT, (), "race"),
             StudyChoice("lease", "Reserved for", "days; 7 if left empty", NUMBER),
-            StudyChoice("seed", "Seed", "of random choices; 0 if left empty", WHOLE),
+            StudyChoice(
+                "seed", "Seed", "of random choices and of the order of items; drawn if left empty", WHOLE
+            ),
         ),
     ),
 )

@@ -160,6 +160,10 @@ def _unpacked(kept: str) -> list[tuple[str, bytes]]:
             parts: list[Any] = archive.infolist()
             if sum(part.file_size for part in parts) > MOST_KEPT:
                 raise ValueError(f"the files have more than {MOST_KEPT // 2**20} MB: choose fewer.")
+            if any(
+                part.compress_type != zipfile.ZIP_DEFLATED for part in parts
+            ):  # others unpack without limit
+                raise zipfile.BadZipFile
             return [(PurePath(part.filename).name, archive.read(part)) for part in parts]
     except (binascii.Error, zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError):
         raise ValueError("the files that were kept cannot be read: choose them again.") from None

@@ -58,7 +58,6 @@ class Pasted(NamedTuple):
     problem: str = ""
     ready: bool = False
     ready_words: str = ""
-    equal: bool = False  # whether rows equal those of other tables
 
 
 class HowTold(NamedTuple):
@@ -184,9 +183,6 @@ def _as_taken(page: Pasted, taken: Any, frame: pl.DataFrame) -> Pasted:
     more = f" The first {SHOWN} of {len(frame):,} rows are shown." if left > 0 else ""
     understood = taken.understood
     remarks = [understood.sentence] if understood.sentence else []
-    if taken.equal:
-        pairs = some_of([f"row {row} = {id}" for row, id in taken.equal])
-        remarks.append(f"Taken for measurements of other tables, which they equal: {pairs}.")
     if taken.missing:
         remarks.append(f"No longer in this table, and still counted until voided: {some_of(taken.missing)}.")
     if left_out := [column.title for column in page.columns if not column.role]:
@@ -201,7 +197,6 @@ def _as_taken(page: Pasted, taken: Any, frame: pl.DataFrame) -> Pasted:
         remarks=remarks,
         ready=bool(new or amended),
         ready_words=counted(new + amended, "measurement"),
-        equal=bool(taken.equal),
     )
 
 

@@ -1,0 +1,100 @@
+"""The records forget nothing: every rule with every option, every command, every route."""
+
+import inspect
+import json
+from pathlib import Path
+
+import typer
+from tests.golden import designs, http, rules, theory
+
+import noisewise as nw
+from noisewise.cli import app
+from noisewise.theory import __all__ as all_of_theory
+
+RECORDS = Path(__file__).parent / "records"
+
+
+def recorded(kind):
+    with (RECORDS / f"{kind}.jsonl").open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def test_every_rule_is_played_on_lists_with_each_of_its_options():
+    said = {}
+    for record in recorded(rules.NAME):
+        case = record["case"]
+        if case["world"] == "list" and record["answer"] != {"refused": True}:
+            said.setdefault(case["rule"], []).append(case["options"])
+    assert said.keys() == set(nw.POLICIES)
+    for rule, constructor in nw.POLICIES.items():
+        options = set(inspect.signature(constructor).parameters) - {"actions"}
+        assert options == set().union(*said[rule]), rule
+        assert len(said[rule]) >= 10, rule
+
+
+def test_every_rule_that_runs_on_sets_is_played_on_each_kind_of_set():
+    played = {}
+    for record in recorded(rules.NAME):
+        case = record["case"]
+        if case["world"] == "set" and record["answer"] != {"refused": True}:
+            played.setdefault(case["rule"], set()).add(case["set"])
+    ball = nw.Ball(2)
+    for rule in nw.POLICIES:
+        needed = {"horizon": 9} if rule in rules.PLANNING else rules.NEEDED.get(rule, {})
+        try:
+            nw.make_policy(rule, ball, **needed)
+        except ValueError:
+            assert rule not in played
+        else:
+            assert played[rule] == set(rules.SETS), rule
+
+
+def test_every_world_is_simulated():
+    cases = [record["case"] for record in recorded(rules.NAME)]
+    simulated = [case for case in cases if case["world"] == "simulation"]
+    assert {case["instance"] for case in simulated} == set(nw.instances.NAMES)
+    assert {case.get("noise", "gaussian") for case in simulated} == set(nw.noise.LAWS)
+    assert {case["schedule"] for case in simulated} - {None} == set(nw.schedules.NAMES)
+    assert {"compare", "arena"} <= {case["world"] for case in cases}
+
+
+def test_designs_hold_their_certificates():
+    for record in recorded(designs.NAME):
+        answer = record["answer"]
+        assert answer.get("refused", True) is True, record["name"]
+        assert all(answer.get(name, True) for name in ("true", "close enough", "few enough", "positive"))
+
+
+def test_every_function_of_the_theory_is_called():
+    called = {record["case"]["function"] for record in recorded(theory.NAME)}
+    functions = {name for name in all_of_theory if callable(getattr(nw.theory, name))}
+    assert called - {"constants"} == functions
+
+
+def test_every_command_with_json_has_an_answer():
+    with_json = {
+        name
+        for name, command in typer.main.get_command(app).commands.items()
+        if any("--json" in parameter.opts for parameter in command.params)
+    }
+    answered = {
+        step["command"].split()[0]
+        for record in recorded("commands")
+        for step in record["answer"]["steps"]
+        if step["json"] is not None
+    }
+    # No event of a study can be ignored that only this version has written.
+    assert with_json - {"mend"} == answered
+    assert len(with_json) > 30
+
+
+def test_every_route_is_tried_with_every_role():
+    matrix = {
+        record["case"]["role"]: record["answer"]["statuses"]
+        for record in recorded(http.NAME)
+        if "routes" in record["case"] and not record["case"].get("read_only")
+    }
+    assert matrix.keys() == set(http.ROLES)
+    routes = {f"{method} {path}" for method, path in http.all_routes()}
+    for statuses in matrix.values():
+        assert statuses.keys() == routes
