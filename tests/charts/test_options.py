@@ -39,33 +39,6 @@ def test_the_recommended_option_is_always_shown(options):
     assert shown(intervals_per_option(options, recommended="A-3", most=1)) == ["A-3"]
 
 
-def test_options_without_a_bar_are_not_called_incomparable_where_a_bound_covers_them(options):
-    certified = words(intervals_per_option(options, recommended="A-49", bound=0.05, missing=3))[1]
-    assert "and 3 more are known too little for a bar." in certified
-    leading = words(intervals_per_option(options, recommended="A-49", missing=3))[1]
-    assert "and 3 more cannot be compared with it yet." in leading
-
-
-def test_the_word_on_the_broken_line_keeps_bars_off(options):
-    layers = intervals_per_option(options, recommended="A-49").to_dict(validate=False)["layer"]
-    halo, word = [layer["mark"] for layer in layers if layer["mark"]["type"] == "text"]
-    assert (halo["stroke"], halo["strokeWidth"], word.get("stroke")) == ("white", 4, None)
-    assert [halo["dx"], halo["align"]] == [word["dx"], word["align"]]
-
-
-def test_options_may_be_numbers():
-    table = {
-        "option": [3, 4],
-        "mean": [1, 0],
-        "low": [0.5, -0.5],
-        "high": [2, 0.4],
-        "candidate": [True, False],
-    }
-    title, subtitle = words(intervals_per_option(table, recommended=3))
-    assert title == "Option 3 is recommended"
-    assert "All others are ruled out." in subtitle
-
-
 def test_a_bound_of_zero_does_not_contradict_overlapping_intervals(options):
     title, subtitle = words(intervals_per_option(options, recommended="A-49", bound=0.0))
     assert title == "A-49 is the best"
@@ -77,11 +50,6 @@ def test_an_unknown_recommendation_is_refused_with_the_nearest_name(options):
         ValueError, match=r"`recommended` must be one of .*; got 'A-490'. Did you mean 'A-49'\?"
     ):
         intervals_per_option(options, recommended="A-490")
-
-
-def test_an_option_that_stands_twice_is_refused(options):
-    with pytest.raises(ValueError, match="'option' must name each row once; got 'A-7' twice"):
-        intervals_per_option(options.with_columns(option=pl.lit("A-7")), recommended="A-7")
 
 
 @pytest.mark.parametrize(
@@ -108,16 +76,3 @@ def test_the_widest_are_on_top_and_candidates_are_never_crowded_out(options):
     assert shown(chart)[:3] == ["A-49", "A-48", "A-47"]
     assert shown(chart)[-5:] == ["A-4", "A-3", "A-2", "A-1", "A-0"]
     assert "42 more options are not shown; none of them may still be the best." in words(chart)[1]
-
-
-def test_widths_need_no_candidates(options):
-    assert shown(widths_per_option(options.drop("candidate"), most=2)) == ["A-49", "A-48"]
-
-
-def test_a_negative_width_is_refused(options):
-    with pytest.raises(ValueError, match=r"'width' must be at least 0; got -1\.0"):
-        widths_per_option(options.with_columns(width=-1.0))
-
-
-def test_widths_of_zero_can_be_drawn():
-    assert widths_per_option({"option": ["a"], "width": [0.0]}).to_dict()

@@ -37,11 +37,6 @@ def test_circles_are_round_and_everything_is_shown():
     assert "the larger the point" in chart["title"]["subtitle"][0]
 
 
-def test_points_may_all_be_alike():
-    chart = set_in_the_plane(nw.Simplex(2).outline(), {"x": [1.0], "y": [0.0]}).to_dict()
-    assert chart["title"]["subtitle"] == ["1 measurement."]
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -41,13 +41,6 @@ def test_rarely_measured_options_share_a_row():
     assert "The 20 options measured least often share the last row." in subtitle(chart)
 
 
-def test_one_option_too_many_is_not_pooled():
-    n = MOST + 1
-    chart = who_was_measured({"round": np.arange(n), "option": np.arange(n), "sigma": np.ones(n)})
-    assert len({row["row"] for row in drawn(chart)}) == n
-    assert "others" not in subtitle(chart)
-
-
 @pytest.mark.parametrize(
     ("sigma", "threshold"),
     [
@@ -63,17 +56,7 @@ def test_quiet_means_the_smallest_sigmas_as_far_as_they_differ(sigma, threshold)
     assert quiet_threshold(pl.Series("sigma", sigma), 0.1) == threshold
 
 
-def test_a_flat_schedule_has_no_quiet_rounds(measurements):
-    chart = who_was_measured(measurements.with_columns(sigma=1.0))
-    assert "No measurements stand out as quiet" in subtitle(chart)
-
-
 @pytest.mark.parametrize("share", [0.0, 1.0, 7])
 def test_a_share_outside_0_to_1_is_refused(share, measurements):
     with pytest.raises(ValueError, match="`quiet_share` must lie strictly between 0 and 1; got"):
         who_was_measured(measurements, quiet_share=share)
-
-
-def test_a_sigma_of_zero_is_refused(measurements):
-    with pytest.raises(ValueError, match=r"'sigma' must be above 0 to carry information; got 0\.0"):
-        who_was_measured(measurements.with_columns(sigma=0.0))

@@ -37,12 +37,6 @@ def test_a_reference_curve_is_drawn_and_labelled(regret):
     assert "d / √S" in texts(chart)
 
 
-def test_reference_curves_of_one_name_are_both_drawn(regret):
-    chart = regret_over_rounds(regret, reference=[([1, 9], [1, 0.5], "c"), ([1, 9], [2, 1.5], "c")])
-    tables = chart.to_dict()["datasets"]
-    assert [tables[f"curve {k}"][0]["y"] for k in range(2)] == [1, 2]
-
-
 def test_lows_at_or_below_zero_are_drawn_at_a_stated_floor(regret):
     table = regret.with_columns(low=pl.col("mean") - 0.2)
     assert table["low"].min() < 0.0
@@ -50,30 +44,6 @@ def test_lows_at_or_below_zero_are_drawn_at_a_stated_floor(regret):
     floor = min(row["low"] for row in drawn(chart))
     assert floor > 0.0
     assert f"below {floor:g} is drawn at {floor:g}" in subtitle(chart)
-
-
-def test_a_mean_of_zero_is_drawn_at_the_floor(regret):
-    table = regret.with_columns(
-        pl.when(pl.col("rounds") > 500).then(0.0).otherwise("mean").alias("mean"), low=0.0
-    )
-    chart = regret_over_rounds(table)
-    assert min(row["mean"] for row in drawn(chart)) > 0.0
-    assert "drawn at" in subtitle(chart)
-
-
-def test_no_floor_is_mentioned_where_none_is_needed(regret):
-    assert "drawn at" not in subtitle(regret_over_rounds(regret))
-    assert "drawn at" not in subtitle(regret_over_rounds(regret.with_columns(low=-0.1), log=False))
-
-
-def test_regret_that_is_zero_everywhere_is_drawn_on_a_plain_axis(regret):
-    zero = regret.with_columns(mean=0.0, low=0.0, high=0.0)
-    assert regret_over_rounds(zero).to_dict()
-
-
-def test_one_point_is_enough():
-    point = {"policy": ["a"], "rounds": [5], "mean": [0.2], "low": [0.1], "high": [0.3]}
-    assert regret_over_rounds(point).to_dict()
 
 
 def test_few_more_points_are_drawn_than_there_are_pixels():
@@ -85,15 +55,6 @@ def test_few_more_points_are_drawn_than_there_are_pixels():
     assert rows[-1]["x"] == 20_000
 
 
-def test_a_steep_start_is_not_lost_on_a_plain_axis():
-    rounds = np.arange(1, 20_001)
-    mean = np.where(rounds == 7, 5.0, 1 / rounds)
-    table = {"policy": ["a"] * 20_000, "rounds": rounds, "mean": mean, "low": mean, "high": mean}
-    means = [row["mean"] for row in drawn(regret_over_rounds(table, log=False))]
-    assert means[0] == 1.0
-    assert max(means) == 5.0
-
-
 def test_every_line_carries_markers(regret):
     rows = drawn(regret_over_rounds(regret))
     for policy in ("policy-0", "policy-1", "policy-2"):
@@ -103,11 +64,6 @@ def test_every_line_carries_markers(regret):
 def test_an_interval_that_misses_its_mean_is_refused(regret):
     with pytest.raises(ValueError, match="'low', 'mean' and 'high' must be in this order; got low="):
         regret_over_rounds(regret.with_columns(low=2.0))
-
-
-def test_a_round_of_zero_is_refused_on_a_log_axis(regret):
-    with pytest.raises(ValueError, match="'rounds' must be above 0 on a log axis; got 0"):
-        regret_over_rounds(regret.with_columns(rounds=0))
 
 
 @pytest.mark.parametrize(

@@ -45,17 +45,6 @@ def test_a_missing_value_is_named_with_its_row(case):
         draw(holes, **settings)
 
 
-def test_text_where_numbers_belong_is_refused(case):
-    frame, draw, settings, column = case
-    with pytest.raises(TypeError, match=f"Column '{column}' must hold numbers; got 'many'"):
-        draw(frame.with_columns(pl.lit("many").alias(column)), **settings)
-
-
-def test_a_missing_candidate_column_is_named(options):
-    with pytest.raises(ValueError, match="`frame` must have a column 'candidate'"):
-        intervals_per_option(options.drop("candidate"), recommended="A-49")
-
-
 def test_a_mapping_of_columns_is_a_frame_too(case):
     frame, draw, settings, _ = case
     plain = draw({name: frame[name].to_numpy() for name in frame.columns}, **settings)

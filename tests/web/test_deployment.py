@@ -1,6 +1,7 @@
 """What the page on the server tells to set up works: a real nginx in front, a unit of systemd, a backup."""
 
 import contextlib
+import getpass
 import json
 import os
 import re
@@ -23,7 +24,7 @@ NGINX = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 JSON = {"Content-Type": "application/json"}
 SETTINGS = """
-daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log info;
+daemon off; worker_processes 1; user {user}; pid {folder}/pid; error_log {folder}/error.log info;
 events {{ worker_connections 64; }}
 http {{
     access_log {folder}/access.log;
@@ -52,7 +53,8 @@ def nginx(folder, server, *, cut_off):
     # nginx takes over listening sockets that the variable NGINX names: no other process gets the port.
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port, handle = listening.getsockname()[1], listening.fileno()
-        (folder / "nginx.conf").write_text(SETTINGS.format(folder=folder, port=port, location=location))
+        names = {"folder": folder, "port": port, "location": location, "user": getpass.getuser()}
+        (folder / "nginx.conf").write_text(SETTINGS.format(**names))
         process = subprocess.Popen(
             [NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf")],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

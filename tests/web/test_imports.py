@@ -67,22 +67,11 @@ def test_files_of_another_tool_are_told_as_they_are_on_this_machine(client, tmp_
     assert there.frame("measurements").select(wanted).equals(here.frame("measurements").select(wanted))
 
 
-def test_the_reader_is_found_by_the_look_of_a_file_and_told_once(client):
-    assert client.post(IMPORTS, json=sent(reader="auto")).json()["told"] == 2
-    again = client.post(IMPORTS, json=sent()).json()
-    assert (again["told"], again["known"]) == (0, 2)
-
-
 def test_options_are_chosen_renamed_and_put_into_a_block(client):
     only = client.post(IMPORTS, json=sent() | {"only": "A", "called": "C", "block": "monday"})
     assert only.status_code == 200, only.text
     last = nw.load_study(client.store).frame("measurements").tail(1).to_dicts()[0]
     assert (last["option"], last["block"]) == ("C", "monday")
-
-
-def test_bytes_come_in_base64(client):
-    content = base64.b64encode(json.dumps(RUN).encode()).decode()
-    assert client.post(IMPORTS, json=sent({"name": "run.json", "base64": content})).json()["told"] == 2
 
 
 READERS = sorted(name for name in names() if (FIXTURES / name).is_dir())

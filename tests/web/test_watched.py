@@ -79,14 +79,6 @@ def test_a_server_that_is_about_to_end_is_not_ready(client):
     assert client.get("/healthz").status_code == 200
 
 
-def test_metrics_are_for_who_has_a_token_where_there_are_tokens(tmp_path):
-    app, secrets = guarded_app(tmp_path)
-    with TestClient(app, base_url="http://localhost") as client:
-        assert client.get("/metrics").status_code == 401
-        assert client.get("/metrics", headers=bearer(secrets["viewer"])).status_code == 200
-        assert client.get("/healthz").status_code == client.get("/readyz").status_code == 200
-
-
 def test_a_stranger_does_not_learn_where_the_store_is(tmp_path):
     app, secrets = guarded_app(tmp_path)
     with TestClient(app, base_url="http://localhost") as client:

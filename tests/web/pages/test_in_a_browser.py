@@ -152,16 +152,6 @@ def test_pages_work_behind_a_prefix_that_nobody_told_the_server(prefix, place, b
         browser.visit("about:blank")  # a page goes on asking when its server is gone
 
 
-def test_pages_work_where_the_server_knows_its_prefix(place, browser):
-    with in_thread(make_app(place, root_path="/lab")) as address:
-        browser.visit(f"{address}/lab/s/going/log")
-        assert browser.complaints(f"{address}/lab/") == []
-        browser.run("document.querySelector('.brand').click()")
-        browser.loaded_anew()
-        assert browser.run("location.pathname") == "/lab/"
-        browser.visit("about:blank")
-
-
 TELL = """(() => {
   const form = document.querySelector('form[action=tell]');
   form.querySelector('[value=se]').click();
@@ -187,14 +177,6 @@ def test_a_measurement_told_in_one_browser_appears_in_another(place, served, bro
     count = nw.load_study(place, "going", read_only=True).n_measurements
     wait_for(another, f"document.querySelector('#course').textContent.includes('{count} measurements')")
     assert another.complaints(served) == []
-
-
-def test_news_of_another_process_appears_as_well(place, served, another):
-    another.look(400)
-    another.visit(f"{served}/s/reached/log")
-    number = nw.load_study(place, "reached").n_events
-    nw.load_study(place, "reached").tell(option="A", value=10.0, se=0.1)
-    wait_for(another, f"document.querySelector('#rows').textContent.includes('{number + 1}')")
 
 
 def test_news_do_not_take_away_what_somebody_types(place, served, another):

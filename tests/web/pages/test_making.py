@@ -6,7 +6,6 @@ import pytest
 from starlette.testclient import TestClient
 from tests.support.page_worlds import NASTY_OPTION
 from tests.support.web_pages import HTML, Reader, token_in
-from tests.support.web_stores import bearer, guarded_app
 
 import noisewise as nw
 from noisewise.web.app import make_app
@@ -140,21 +139,6 @@ def test_names_that_look_like_markup_and_addresses_are_names(place, client):
         assert Reader(answer.text).wrong == []
         assert "<img src=x" not in answer.text
     assert len(names_in(place)) == 9
-
-
-def test_first_results_are_by_the_holder_of_the_token(tmp_path):
-    app, secrets = guarded_app(tmp_path)
-    with TestClient(app, base_url="http://localhost", headers=HTML) as client:
-        client.post("/session", data={"token": secrets["owner"], "next": "/"})
-        made = send(client, source="results", table=RESULTS, do="make", **ROLES)
-        assert made.status_code == 303
-        told = client.get("/api/v1/studies/new%20one/measurements").json()["rows"]
-        assert {row["by"] for row in told} == {"owner one"}
-    with TestClient(
-        app, base_url="http://localhost", headers={**HTML, **bearer(secrets["worker"])}
-    ) as worker:
-        assert worker.get("/new").status_code == 403
-        assert "New study" not in worker.get("/").text
 
 
 def test_every_choice_of_create_study_is_on_the_page():

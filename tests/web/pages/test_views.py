@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from tests.support.page_worlds import filled_store
 
@@ -11,9 +10,8 @@ from noisewise.core.support.words import number
 from noisewise.study.showing.intervals import view_of
 from noisewise.study.stores.protocol import numbers_of
 from noisewise.web.pages.views.check import check_page
-from noisewise.web.pages.views.compare import Side, compare
 from noisewise.web.pages.views.course import CourseSoFar
-from noisewise.web.pages.views.headline import emphasised, gauge_of, headline_of, light_of
+from noisewise.web.pages.views.headline import gauge_of, headline_of, light_of
 from noisewise.web.pages.views.log import LogReader
 from noisewise.web.pages.views.measurements import measurements_page
 from noisewise.web.pages.views.options import options_page
@@ -21,7 +19,7 @@ from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
 from noisewise.web.pages.views.overview import _not_drawn, overview_of
 from noisewise.web.pages.views.paging import page_of, with_query
 from noisewise.web.pages.views.studies import studies_page, study_row, unreadable_row
-from noisewise.web.pages.views.tables.handed import HandedIn, read_handed
+from noisewise.web.pages.views.tables.handed import HandedIn
 from noisewise.web.pages.views.tables.pasted import preview, tell_handed
 from noisewise.web.pages.views.tell_form import (
     ERROR_KINDS,
@@ -31,7 +29,6 @@ from noisewise.web.pages.views.tell_form import (
     kinds_for,
     measured_of,
 )
-from noisewise.web.pages.views.times import since
 
 
 @pytest.fixture(scope="module")
@@ -67,22 +64,6 @@ def test_a_withheld_certificate_shows_no_bound_and_no_rivals(study):
     assert (shown.rivals, shown.more_rivals, shown.evidence) == ([], 0, [])
 
 
-def test_the_gauge_has_eps_in_its_middle(study):
-    certificate = study("reached").certificate()
-    gauge = gauge_of(certificate)
-    assert gauge.bound == pytest.approx(50.0 * certificate.bound / certificate.eps, abs=0.01)
-    assert not gauge.over
-    assert gauge_of(study("going").certificate()).over
-
-
-def test_emphasis_marks_the_first_place_of_each_text_in_order():
-    parts = emphasised("A: at most 3 A", ["A", "3"])
-    assert [(part.text, part.strong) for part in parts] == [
-        ("A", True), (": at most ", False), ("3", True), (" A", False),
-    ]  # fmt: skip
-    assert emphasised("nothing", ["x"])[0].text == "nothing"
-
-
 def test_pages_of_a_table_never_leave_it():
     assert page_of(0, None, {}).words == "no rows"
     assert (page_of(101, "99", {}).page, page_of(101, "-1", {}).page, page_of(101, "x", {}).page) == (3, 1, 1)
@@ -113,27 +94,10 @@ def test_options_begin_with_the_best_and_are_sorted_and_filtered_over_all_rows(s
     assert [sort.state for sort in goal_min.sortings if sort.name == "estimate"] == ["ascending"]
 
 
-def test_a_filter_is_a_text_and_no_pattern(study):
-    assert options_of(study("going"), q=".*").rows == []
-
-
 def test_a_withheld_study_says_nothing_about_who_may_be_the_best(study):
     page = options_of(study("withheld"))
     assert {row.standing for row in page.rows} == {"not known"}
     assert [name for name, _ in page.standings] == ["excluded", "never"]
-
-
-def test_100_000_options_are_shown_by_pages():
-    rng = np.random.default_rng(0)
-    n = 100_000
-    opened = nw.create_study(options=[f"o{k}" for k in range(n)], eps=1.0)
-    told = rng.choice(n, 500, replace=False)
-    opened.tell_many(
-        {"option": [f"o{k}" for k in told], "value": rng.normal(size=500).tolist(), "se": [0.1] * 500}
-    )
-    certificate, frame = opened.certificate(), opened.frame("options")
-    page = options_page(frame, view_of(opened.analysis(), certificate), certificate, {"page": "2000"})
-    assert (len(page.rows), page.pager.pages, page.rows[-1].place) == (50, 2000, n)
 
 
 def test_measurements_come_newest_first_with_what_became_of_them(study):
@@ -215,13 +179,6 @@ def pasted(text, chosen=None, opened=None, **form):
     return opened, preview(opened, HandedIn(text), {**(chosen or {}), **form})
 
 
-def test_a_pasted_table_is_shown_before_anything_is_told():
-    opened, page = pasted("option,value,se\nA,1.0,0.1\nB,2.0,0.1\n")
-    assert page.ready
-    assert [row.fate for row in page.rows] == ["will be told", "will be told"]
-    assert opened.n_events == 0
-
-
 def test_a_column_called_err_is_not_guessed_to_be_an_error_bar():
     _, page = pasted("option\tvalue\terr\nA\t1.0\t0.1\nB\t2.0\t0.1\n")
     assert [column.role for column in page.columns] == ["option", "value", "?"]
@@ -246,20 +203,6 @@ def test_a_column_called_err_is_not_guessed_to_be_an_error_bar():
         )
 
 
-@pytest.mark.parametrize(
-    ("titles", "asked"),
-    [
-        ("mean,HV_err", ["HV_err"]),
-        ("value,lower,upper", ["lower", "upper"]),
-        ("value,se,std", []),
-        ("value,Cu", []),
-    ],
-)
-def test_columns_that_look_like_error_bars_are_asked_for_and_no_others(titles, asked):
-    _, page = pasted(f"option,{titles}\nA" + ",1.5" * len(titles.split(",")) + "\n")
-    assert [column.title for column in page.columns if column.role == "?"] == asked
-
-
 def test_every_bad_row_says_why_and_no_other_is_marked():
     table = "option,value,se\nA,1.0,0.1\nZ,2.0,0.1\nB,abc,0.1\nA,1.2,-0.1\nB,2.1,0.1\nA,1.3,\nB,2.2,0.1\n"
     _, page = pasted(table)
@@ -272,41 +215,6 @@ def test_every_bad_row_says_why_and_no_other_is_marked():
     assert "row 6 (A, line 7): no error bar" in said[6]
     assert "the tick at How numbers and rows are read" in said[6]
     assert said[5] == "nothing: another row is wrong"
-
-
-def test_a_table_with_two_decimal_signs_marks_the_two_rows_that_show_them():
-    _, page = pasted("option;value\nA;1,5\nB;2.5\nA;1.0\n")
-    assert [row.bad for row in page.rows] == [True, True, False]
-
-
-def test_one_bad_row_is_named_and_none_is_taken():
-    _, page = pasted("option,value,se\nA,1.0,0.1\nZ,2.0,0.1\n")
-    assert not page.ready
-    assert [row.bad for row in page.rows] == [False, True]
-    assert "'Z' is not in the catalogue" in page.problem
-
-
-def test_rows_that_were_told_before_say_so():
-    opened = nw.create_study(options=["A", "B"], eps=0.1)
-    opened.tell(option="A", value=1.0, se=0.1, key="k1")
-    _, page = pasted("option,value,se,key\nA,1.0,0.1,k1\nB,2.0,0.1,k2\n", opened=opened)
-    assert [row.fate for row in page.rows] == ["told already: nothing changes", "will be told"]
-    _, other = pasted("option,value,se,key\nA,1.5,0.1,k1\n", opened=opened, amend="a slip")
-    assert [row.fate for row in other.rows] == ["corrects m-1"]
-
-
-def test_two_columns_cannot_be_the_same():
-    _, page = pasted("a,b\nA,1\n", {"role.0": "value", "role.1": "value"})
-    assert "Two columns" in page.problem
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "content"), [("", "", b""), ("", "x.pdf", b"%PDF"), ("", "x.exe", b"MZ")]
-)
-def test_what_is_no_table_is_refused(text, name, content):
-    files = [(name, content)] if content else []
-    with pytest.raises(ValueError, match=r"table"):
-        read_handed(HandedIn(text, files))
 
 
 def log_of(opened, **query):
@@ -324,18 +232,6 @@ def test_the_log_is_filtered_by_kind_text_and_measurement(study):
     assert log_of(opened, q="100%").rows == log_of(opened, q="a_b").rows == []
     assert log_of(opened, q="m-99").rows == []
     assert log_of(opened, kind="<b>").pager.total == opened.n_events
-
-
-def test_pages_of_a_long_log_number_their_measurements():
-    opened = nw.create_study(options=["A", "B"], eps=0.1)
-    for k in range(40):
-        opened.tell(opened.ask()[0], float(k), se=1.0)
-    whole = [
-        row.measurement for page in "1234" for row in log_of(opened, page=page).rows if row.kind == "tell"
-    ]
-    assert whole[:40] == [f"m-{k}" for k in range(40, 0, -1)]
-    told = [row.measurement for page in "12" for row in log_of(opened, page=page, kind="tell").rows]
-    assert told[:40] == whole[:40]
 
 
 def test_the_log_is_told_in_words_and_numbers_its_measurements(study):
@@ -407,16 +303,6 @@ def test_readings_and_counts_say_with_which_error_they_enter():
         assert all(row.enters for row in rows)
 
 
-def test_a_correction_makes_the_course_anew():
-    opened, course = nw.create_study(options=["A", "B"], eps=0.1), CourseSoFar()
-    for k in range(6):
-        opened.tell(option="AB"[k % 2], value=float(k % 2), se=0.3)
-    before = course.brought_up(opened.analysis(), opened.certificate(), seconds=9.0)
-    opened.void("m-1", "wrong")
-    after = course.brought_up(opened.analysis(), opened.certificate(), seconds=9.0)
-    assert before["bound"].to_list()[:2] != after["bound"].to_list()[:2]
-
-
 def test_an_overview_says_why_and_reserves_nothing(study):
     opened = study("going")
     before = opened.n_events
@@ -452,14 +338,6 @@ def test_studies_are_listed_with_the_last_event_first(store):
     assert studies_page(rows, {"sort": "state"}).rows[0].name == "withheld"
 
 
-def test_two_studies_are_compared_by_the_options_of_both(study):
-    opened = [study("reached"), study("withheld")]
-    sides = [Side(one.name, headline_of(one.certificate()), 1, 1, one.specification.unit) for one in opened]
-    page = compare(sides, [one.frame("options") for one in opened], {})
-    assert {row.option for row in page.rows} == {"A", "B", "C"}
-    assert "different units" in page.said
-
-
 def test_questions_about_the_future_are_read_from_an_address(study):
     assert plan_arguments({"noise": "0.5, 0.1", "eps": "2%", "span": ""}) == {
         "noise": [0.5, 0.1],
@@ -468,14 +346,6 @@ def test_questions_about_the_future_are_read_from_an_address(study):
     assert asked_slots(study("going"), {"sigma": "0.06"})[0][0].startswith("sigma 0.06: measure ")
     with pytest.raises(ValueError, match="must be a number"):
         plan_arguments({"noise": "loud"})
-
-
-def test_times_are_told_as_people_tell_them():
-    assert (since(None, 0.0), since(100.0, 130.0), since(0.0, 7200.0)) == (
-        "no event yet",
-        "just now",
-        "2 hours ago",
-    )
 
 
 def test_a_study_of_items_is_told_items_and_nothing_else():
