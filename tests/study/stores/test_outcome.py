@@ -19,11 +19,10 @@ class LostError(DriverError):
 
 
 @pytest.fixture
-def study(open_storage):
-    storage = open_storage()
-    if isinstance(storage, nw.MemoryStorage):
-        pytest.skip("memory has no commits")
-    return nw.create_study(storage, name=f"outcome {uuid.uuid4().hex}", options=["A", "B", "C"], eps=0.5)
+def study(open_database):
+    return nw.create_study(
+        open_database(), name=f"outcome {uuid.uuid4().hex}", options=["A", "B", "C"], eps=0.5
+    )
 
 
 def lose(monkeypatch, *, written, askable, error=LostError):
