@@ -185,7 +185,8 @@ def test_waiting_for_another_writer_ends_with_a_sentence(tmp_path):
 
 @pytest.mark.long("PostgreSQL")
 def test_the_same_on_postgresql(postgres):
-    store = nw.open_store(postgres.address, create=True, timeout=0.05)
+    address = f"{postgres.address}&connect_timeout=60"
+    store = nw.open_store(address, create=True, timeout=0.05)
     study = nw.create_study(store, name="locked", options=["A", "B"], eps=0.1)
     engine = sqlalchemy.create_engine(postgres.address.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:
