@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom
-from tests.support.effort import effort
+from tests.support.effort import effort, long_beyond
 
 from noisewise.study.evidence.item_bets import (
     PLAIN_EDGES,
@@ -69,7 +69,7 @@ def is_ever_wrong(answers, truth, pool):
 
 
 @pytest.mark.parametrize("kind", ["alike but for luck", "nearly alike", "scores"])
-@pytest.mark.parametrize("pool", [None, ITEMS])
+@pytest.mark.parametrize("pool", long_beyond(1, [None, ITEMS], "statistics"))
 def test_bounds_are_wrong_no_more_often_than_allowed_at_the_worst_moment(kind, pool):
     # Pools take thirty times as long, and scores from them a hundred times.
     studies = STUDIES if pool is None else STUDIES // (15 if kind == "scores" else 5)

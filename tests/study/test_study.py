@@ -73,7 +73,7 @@ def test_the_order_of_telling_never_matters(model, seed):
 
 
 @pytest.mark.parametrize("model", ["independent", "linear"])
-@pytest.mark.parametrize("name", ["vaee", "widest", "uniform", "linear_thompson", "round_robin", "greedy"])
+@pytest.mark.parametrize("name", ["vaee", "uniform", "linear_thompson"])
 def test_units_and_zero_do_not_matter(model, name):
     """Values, errors, eps and span times 1000, and all values shifted."""
     told = history(3)
@@ -101,7 +101,7 @@ def test_looking_for_the_smallest_is_looking_for_the_largest_of_the_negatives():
 
 
 @pytest.mark.parametrize("model", ["independent", "linear"])
-@pytest.mark.parametrize("name", ["vaee", "widest", "uniform", "linear_thompson", "round_robin", "oful"])
+@pytest.mark.parametrize("name", ["vaee", "linear_thompson", "round_robin", "oful"])
 def test_asking_for_two_is_asking_twice(model, name):
     told = history(6, differences=name != "oful")
     twice, once = (tell_all(make(model, policy=name), told) for _ in range(2))

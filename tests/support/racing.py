@@ -13,7 +13,7 @@ import numpy as np
 import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_manner, expected_noise
 from noisewise.study.asking.field import NEGLIGIBLE
-from noisewise.study.asking.race import Proposal, propose
+from noisewise.study.asking.race import propose
 from noisewise.study.asking.what_if import WhatIf
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.evidence.separate import SeparateOptions
@@ -100,11 +100,6 @@ class Textbook(NamedTuple):
     scores: np.ndarray  # (probes,)
     width: float
     rival: int
-
-    def chosen(self, ids, digits=1e-9):
-        """The best probe; of equals, the first by name."""
-        equal = np.flatnonzero(self.scores >= self.scores.max() * (1.0 - digits))
-        return min(equal, key=lambda at: tuple(ids[end] if end >= 0 else "" for end in self.probes[at]))
 
 
 def bound_after(analysis, coming, option, minus):
@@ -236,8 +231,3 @@ class System:
             (after - given_after) / (before - given)
         )
         return narrowed + self._quantile * np.sqrt(given_after)
-
-
-def race_of(proposal: Proposal) -> tuple[int | None, int | None]:
-    """Who races."""
-    return proposal.leader, proposal.rival

@@ -136,7 +136,7 @@ def test_where_only_excluded_options_were_measured_the_others_are_asked_for(mode
 @pytest.mark.parametrize(
     "asking", long_beyond(1, [{}, {"n": 3}, {"block": lambda step: f"day {step // 3}"}], "statistics")
 )
-@pytest.mark.parametrize("told", ["nothing", "readings", "counts", "ties"])
+@pytest.mark.parametrize("told", long_beyond(2, ["nothing", "counts", "readings", "ties"], "statistics"))
 @pytest.mark.parametrize(("model", "more"), KINDS)
 def test_error_bars_of_any_kind_or_none_are_asked_on(model, more, told, asking):
     """While no standard errors are known there is nothing to race for; it asks all the same."""

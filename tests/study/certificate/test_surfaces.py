@@ -24,8 +24,8 @@ COMMANDS = ("best", "status", "certify", "check", "worth")
 runner = CliRunner()
 
 
-#: What the short suite looks at: with a bound, ready, withheld, in blocks, with one option, on a log scale.
-SHORT = ("bounded", "ready", "withheld_for_misfit", "days", "alone", "log_bounded")
+#: What the short suite looks at: with a bound, ready, withheld, in blocks, on a log scale.
+SHORT = ("bounded", "ready", "withheld_for_misfit", "days", "log_bounded")
 
 
 def some(states):

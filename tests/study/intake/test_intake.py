@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study.inputs.delimited import read_delimited, write_delimited
@@ -241,7 +242,7 @@ TRAPS = [
 ]
 
 
-@pytest.mark.parametrize("text", TRAPS)
+@pytest.mark.parametrize("text", TRAPS[:: effort(4, 1)])
 @pytest.mark.parametrize("field", ["block", "instrument", "key", "by", "note"])
 def test_texts_that_cannot_be_seen_are_refused_wherever_they_come_in(field, text):
     study = study_of("A", "B")

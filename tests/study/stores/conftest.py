@@ -22,9 +22,11 @@ def postgres():
     context.__exit__(None, None, None)
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgresql", marks=pytest.mark.long("PostgreSQL"))])
-def open_storage(request, tmp_path):
-    """Opens handles to one store, of each kind."""
+DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.long("PostgreSQL"))]
+
+
+def handles(request, tmp_path):
+    """A function that opens handles to one store of the kind that a fixture's parameter names."""
     if request.param == "memory":
         store = nw.MemoryStorage()
         yield lambda: store
@@ -41,3 +43,15 @@ def open_storage(request, tmp_path):
     yield open_one
     for store in opened:
         store.close()
+
+
+@pytest.fixture(params=["memory", *DATABASES])
+def open_storage(request, tmp_path):
+    """Opens handles to one store, of each kind."""
+    yield from handles(request, tmp_path)
+
+
+@pytest.fixture(params=DATABASES)
+def open_database(request, tmp_path):
+    """Opens handles to one store, of each kind that is a database."""
+    yield from handles(request, tmp_path)

@@ -135,13 +135,11 @@ def test_a_read_only_file_can_be_read_and_is_not_written(as_nobody):
         study._storage.close()
 
 
-def test_opened_for_reading_only(open_storage, tmp_path, request):
-    if "memory" in request.node.name:
-        pytest.skip("memory is always open")
+def test_opened_for_reading_only(open_database):
     name = "read only"
-    storage = open_storage()
+    storage = open_database()
     nw.create_study(storage, name=name, options=["A", "B"], eps=0.1).tell(option="A", value=1.0, se=0.1)
-    study = nw.Study(open_storage(read_only=True), name)
+    study = nw.Study(open_database(read_only=True), name)
     assert study.n_measurements == 1
     for write in (
         lambda: study.tell(option="B", value=1.0, se=0.1),
@@ -187,7 +185,8 @@ def test_waiting_for_another_writer_ends_with_a_sentence(tmp_path):
 
 @pytest.mark.long("PostgreSQL")
 def test_the_same_on_postgresql(postgres):
-    store = nw.open_store(postgres.address, create=True, timeout=0.05)
+    address = f"{postgres.address}&connect_timeout=60"
+    store = nw.open_store(address, create=True, timeout=0.05)
     study = nw.create_study(store, name="locked", options=["A", "B"], eps=0.1)
     engine = sqlalchemy.create_engine(postgres.address.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:

@@ -226,9 +226,7 @@ def test_nothing_acknowledged_is_missing_or_doubled(open_storage, seed):
 
 
 @pytest.mark.parametrize("seed", range(effort(1, 3)))
-def test_the_same_with_commits_that_fail(open_storage, seed, monkeypatch, commits_fail):
-    if isinstance(open_storage(), nw.MemoryStorage):
-        pytest.skip("memory has no commits")
+def test_the_same_with_commits_that_fail(open_database, seed, monkeypatch, commits_fail):
     name = f"commits {seed} {uuid.uuid4().hex}"
     real = World.__post_init__
 
@@ -239,8 +237,8 @@ def test_the_same_with_commits_that_fail(open_storage, seed, monkeypatch, commit
 
     with monkeypatch.context() as patched:
         patched.setattr(World, "__post_init__", begin)
-        world = simulate(seed, open_storage, name)
-    assert check_history(world, open_storage().read(name)) == []
+        world = simulate(seed, open_database, name)
+    assert check_history(world, open_database().read(name)) == []
     assert {"commit lost", "disk error"} <= set(world.faults)
 
 

@@ -145,10 +145,8 @@ def test_a_log_that_became_shorter_is_said_to_be_rolled_back_at_once(tmp_path, o
     assert nw.load_study(open_storage(), study.name).n_measurements == 2
 
 
-def test_another_history_of_the_same_length_is_noticed(tmp_path, open_storage):
-    storage = open_storage()
-    if isinstance(storage, nw.MemoryStorage):
-        pytest.skip("in memory there is one handle")
+def test_another_history_of_the_same_length_is_noticed(open_database):
+    storage = open_database()
     study = nw.create_study(storage, name=f"history {uuid.uuid4().hex}", options=["A", "B"], eps=0.5)
     study.tell(option="A", value=1.0, se=0.1)
     with storage._database.writer().begin() as connection:
@@ -157,7 +155,7 @@ def test_another_history_of_the_same_length_is_noticed(tmp_path, open_storage):
         start = storage._starts[number].hex()
         quoted = f"'\\x{start}'::bytea" if "Postgres" in type(storage._database).__name__ else f"x'{start}'"
         connection.rows(f"UPDATE noisewise_heads SET number = 0, hash = {quoted} WHERE study = {number}")
-    other = nw.load_study(open_storage(), study.name)
+    other = nw.load_study(open_database(), study.name)
     other.tell(option="B", value=2.0, se=0.1)
     for _ in range(2):
         refused(tell(study), "is not the one that was read before")

@@ -19,11 +19,10 @@ class LostError(DriverError):
 
 
 @pytest.fixture
-def study(open_storage):
-    storage = open_storage()
-    if isinstance(storage, nw.MemoryStorage):
-        pytest.skip("memory has no commits")
-    return nw.create_study(storage, name=f"outcome {uuid.uuid4().hex}", options=["A", "B", "C"], eps=0.5)
+def study(open_database):
+    return nw.create_study(
+        open_database(), name=f"outcome {uuid.uuid4().hex}", options=["A", "B", "C"], eps=0.5
+    )
 
 
 def lose(monkeypatch, *, written, askable, error=LostError):
@@ -174,7 +173,7 @@ def test_a_store_without_ids_is_looked_at_by_content():
 @pytest.mark.long("PostgreSQL")
 def test_a_server_that_is_gone_at_the_commit_leaves_it_unknown(postgres, monkeypatch):
     """The commit arrives, its answer does not, and then nobody answers any more."""
-    store = nw.open_store(postgres.address, create=True, timeout=2.0)
+    store = nw.open_store(f"{postgres.address}&connect_timeout=60", create=True, timeout=2.0)
     study = nw.create_study(store, name="gone at the commit", options=["A", "B"], eps=0.5)
     monkeypatch.setattr(commits, "ASKING", 0.5)
     real = commits.send

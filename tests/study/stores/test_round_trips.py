@@ -87,14 +87,12 @@ def test_a_certificate_is_checked_after_a_move_and_a_new_name(study, tmp_path):
     nw.verify_certificate(certificate, moved)  # what came later does not matter
 
 
-def test_a_renamed_study_keeps_its_workers(open_storage):
-    study = nw.create_study(open_storage(), name="before", options=["A", "B"], eps=0.1)
-    if isinstance(study._storage, nw.MemoryStorage):
-        pytest.skip("in memory there is one handle")
+def test_a_renamed_study_keeps_its_workers(open_database):
+    study = nw.create_study(open_database(), name="before", options=["A", "B"], eps=0.1)
     new = f"after {uuid.uuid4().hex}"
-    open_storage().rename("before", new)
+    open_database().rename("before", new)
     study.tell(option="A", value=1.0, se=0.1)
-    assert nw.load_study(open_storage(), new).n_measurements == 1
+    assert nw.load_study(open_database(), new).n_measurements == 1
 
 
 @pytest.mark.parametrize(
