@@ -1,6 +1,5 @@
 """Processes of a run: whatever they print, start or ignore, they end and leave nothing behind."""
 
-
 import os
 import signal
 import subprocess
