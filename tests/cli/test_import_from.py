@@ -44,10 +44,11 @@ def refused(*arguments, **more):
 
 
 def test_a_file_of_another_tool_is_imported_once(store, others):
-    told = said(run("import", store, others, "--from", "hyperfine", "--add"))
-    assert "Read with the reader hyperfine; value in ms. told 2" in told
+    assert "m-2 was told as tac data.txt" in refused("import", store, others, "--from", "hyperfine", "--add")
+    told = said(run("import", store, others, "--from", "hyperfine", "--add", "--again"))
+    assert "Read with the reader hyperfine; value in ms. told 3" in told
     assert "3 rows, all known already." in said(run("import", store, others, "--from", "auto"))
-    assert plain("status", store)["measurements"] == 5
+    assert plain("status", store)["measurements"] == 6
 
 
 def test_unknown_options_are_refused_with_the_flags_to_type(store, others):
@@ -59,9 +60,9 @@ def test_unknown_options_are_refused_with_the_flags_to_type(store, others):
 
 
 def test_a_dry_run_shows_what_would_be_told_and_tells_nothing(store, others):
-    shown = said(run("import", store, others, "--from", "hyperfine", "--add", "--dry-run"))
+    shown = said(run("import", store, others, "--from", "hyperfine", "--add", "--again", "--dry-run"))
     assert "row 1 (at results[0]): option sort data.txt, values (8 from 9.72332 to 10.2355)" in shown
-    assert "Nothing was told; it would be: told 2 results, 1 known already" in shown
+    assert "Nothing was told; it would be: told 3 results" in shown
     assert plain("status", store)["measurements"] == 3
 
 

@@ -92,14 +92,10 @@ def test_release_ask_1_ask_999_releases_nothing(store, refused):
 
 def test_a_file_without_keys_imported_twice_is_noticed(store, refused, tmp_path):
     table = tmp_path / "t.csv"
-    table.write_text("option,value,se\nA,1.0,0.1\nB,2.0,0.1\n")
+    table.write_text("option,value,se\nA,1.017,0.1\nB,2.004,0.1\n")
     run("ask", store, "-n", 3)
     assert plain("import", store, table)["told"] == 2
-    said = run("import", store, table).stdout
-    assert said.startswith("2 rows, all known already.\n")
-    assert "row 1 = m-1, row 2 = m-2. If they were measured again, import with --again" in " ".join(
-        said.split()
-    )
+    assert run("import", store, table).stdout == "2 rows, all known already.\n"
     assert plain("import", store, table, "--again")["told"] == 2
 
 
