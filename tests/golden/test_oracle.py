@@ -19,7 +19,7 @@ from tests.golden.comparison import Difference, compare, plain
 from tests.golden.kinds import play, read_records, relative
 from tools.oracle import NoOracleError, make_oracle
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long("oracles")
 
 PLAYER = Path(__file__).parent / "oracle_player.py"
 FRESH = os.environ.get("NOISEWISE_COMPARE") == "fresh"
