@@ -4,7 +4,6 @@ import contextlib
 import gc
 import importlib
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from threadpoolctl import threadpool_limits
 
 from noisewise.core.choice import selection
 from noisewise.core.model import covariances, dense, factor, independent, vectors
-from noisewise.core.native import verbs
 from noisewise.core.native.verbs import extension, is_compiled, numpy_body, numpy_verbs
 from noisewise.core.support import blocks
 from noisewise.policies.rules.ours.vage import noise_history, races, sketch
@@ -86,26 +84,6 @@ def test_every_verb_of_a_model_answers_the_same_in_both_bodies(layout, n, dim):
         assert_allclose(compiled, plain, rtol=1e-7, atol=1e-7 * np.sqrt(model.squared_widths.max()))
 
 
-def test_what_changes_a_model_changes_it_the_same_way():
-    for layout in LAYOUTS:
-        models = [some_model(layout, 30, 4, seed=3) for _ in range(2)]
-        kept = [np.ones(30, np.bool_) for _ in models]
-        estimate = np.arange(4.0)
-        selection.drop_ruled_out(models[0], kept[0], 0.8)
-        dense.recentre(models[0])
-        dense.set_theta(models[0], estimate)
-        selection.keep_near_best(models[0].means, kept[0], 1.0)
-        with numpy_verbs():
-            selection.drop_ruled_out(models[1], kept[1], 0.8)
-            dense.recentre(models[1])
-            dense.set_theta(models[1], estimate)
-            selection.keep_near_best(models[1].means, kept[1], 1.0)
-        assert_array_equal(kept[0], kept[1])
-        assert 0 < kept[0].sum() < 30
-        same(models[0].means, models[1].means)
-        assert_array_equal(models[0].centre, estimate)
-
-
 values = st.lists(
     st.one_of(
         st.sampled_from([0.0, 1.0, -1.0, 1.0 + 1e-11, -7.5, np.nan, np.inf, -np.inf]),
@@ -156,23 +134,6 @@ def test_choices_are_the_same_at_every_length_and_in_every_place(strange):
             with numpy_verbs():
                 selection.drop_ruled_out(model, kept[1], 0.3)
             assert_array_equal(*kept)
-
-
-@given(values, st.integers(0, 2**32))
-def test_nobody_is_dropped_by_what_is_no_number(numbers, seed):
-    rng = np.random.default_rng(seed)
-    model = some_model("by action", len(numbers), 2, seed % 100)
-    model.means[:] = numbers
-    kept = [rng.random(len(numbers)) < 0.8] * 2
-    kept[1] = kept[0].copy()
-    if not kept[0].any():
-        return
-    selection.drop_ruled_out(model, kept[0], 0.5)
-    with numpy_verbs(), np.errstate(invalid="ignore", over="ignore"):
-        selection.drop_ruled_out(model, kept[1], 0.5)
-    finite = np.isfinite(numbers)
-    assert_array_equal(kept[0][finite], kept[1][finite])
-    assert_array_equal(kept[0][np.isnan(numbers)], kept[1][np.isnan(numbers)])
 
 
 @pytest.mark.parametrize("border", [0, 1, 3])
@@ -240,18 +201,6 @@ def test_every_verb_in_c_stands_on_a_numpy_body():
     assert bodies == compiled
 
 
-def test_threads_fold_into_models_of_their_own_at_the_same_time():
-    def work(seed, out):
-        out[seed] = some_model("by action", 20_000, 6, seed, rounds=40)
-
-    together, alone = {}, {}
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(4), [together] * 4))
-    for seed in range(4):
-        work(seed, alone)
-        assert_array_equal(together[seed].means, alone[seed].means)
-
-
 @pytest.mark.parametrize("layout", ["by action", "by feature, single"])
 def test_long_lists_learn_the_same_over_threads(layout):
     """They are learnt in runs of rows: by the compiled verb, or by NumPy."""
@@ -286,7 +235,3 @@ def test_calls_leak_nothing():
     after = [sys.getrefcount(item) for item in (*model, mask, model)]
     assert after == before[:-1]
     assert sys.getallocatedblocks() - blocks_before < 100
-
-
-def test_the_words_say_how_the_verbs_run():
-    assert "compiled" in verbs.engine_words()

@@ -84,20 +84,6 @@ def test_the_estimate_in_one_pass_is_the_same(layout, n, dim, bound):
     assert np.linalg.norm(compiled.theta) <= bound * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("bound", [1e-3, 0.2, 50.0])
-def test_the_model_stays_in_the_ball_in_the_same_way(bound):
-    def work():
-        model, curvature = empty_model("by action", 20, 5), one_pass.new_curvature(5, 0.7)
-        for action, reward, scale in measurements(4, 20, 60):
-            dense.fold(model, action, reward, scale)
-            one_pass.stay_in_ball(curvature, model, bound)
-        return model
-
-    compiled, plain = in_both_bodies(work)
-    assert_allclose(compiled.means, plain.means, rtol=1e-6, atol=1e-9)
-    assert np.linalg.norm(dense.theta(compiled)) <= bound * (1.0 + 1e-9)
-
-
 @pytest.mark.parametrize(("layout", "n", "dim"), CASES)
 @pytest.mark.parametrize("n_blocks", [1, 5, 31])
 def test_medians_of_means_are_the_same(layout, n, dim, n_blocks):
@@ -120,19 +106,6 @@ def test_medians_of_means_are_the_same(layout, n, dim, n_blocks):
     assert one == pytest.approx(other, rel=1e-8)
     one, other = in_both_bodies(lambda: median_of_means.covering_radius(blocks, model, 2.5))
     assert one == pytest.approx(other, rel=1e-6)
-
-
-def test_a_median_that_is_no_number_bounds_nothing():
-    model, blocks = empty_model("by feature", 6, 3), median_of_means.new_blocks(3, 3, 1.0)
-    everybody = np.ones(6, np.bool_)
-    for action, reward, scale in measurements(3, 6, 30):
-        median_of_means.deal(blocks, model, action, reward, scale)
-    blocks.thetas[0] = np.nan
-    one, other = in_both_bodies(lambda: median_of_means.certified_contrast(blocks, model, everybody, 0, 2.5))
-    assert one == pytest.approx(other, rel=1e-9)
-    blocks.thetas[1] = np.nan
-    assert median_of_means.certified_contrast(blocks, model, everybody, 0, 2.5) == np.inf
-    assert median_of_means.covering_radius(blocks, model, 2.5) == np.inf
 
 
 @pytest.mark.parametrize(("layout", "n", "dim"), CASES)
@@ -177,26 +150,6 @@ def test_rivals_are_found_in_the_same_way(n):
     assert_allclose(*payoffs, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "upper",
-    [[1.0], [1.0, 3.0, 2.0], [3.0, 3.0, 1.0], [-np.inf, -np.inf], [1.0, np.inf, 2.0], [1.0, np.nan, 2.0]],
-)
-def test_the_best_of_others_is_the_same(upper):
-    one, other = in_both_bodies(lambda: bayes_gap.best_of_others(np.array(upper)))
-    assert_array_equal(one, other)
-    if len(upper) > 1 and not np.isnan(upper).any():
-        assert_array_equal(one, [max(upper[:k] + upper[k + 1 :]) for k in range(len(upper))])
-
-
-@pytest.mark.parametrize("n", [1, 2, 40])
-def test_the_hardness_is_the_same(n):
-    model = empty_model("by action", n, 3)
-    for action, reward, scale in measurements(n, n, 30):
-        dense.fold(model, action, reward, scale)
-        one, other = in_both_bodies(lambda: bayes_gap.hardness(model, 0.01))
-        assert one == pytest.approx(other, rel=1e-9)
-
-
 def test_mixtures_are_the_same():
     rng = np.random.default_rng(1)
     for n in (1, 2, 3, 40):
@@ -208,27 +161,6 @@ def test_mixtures_are_the_same():
             one, other = in_both_bodies(lambda a=arguments: information_directed.best_mixture(*a))
             assert one[:2] == other[:2]
             assert one[2] == pytest.approx(other[2], abs=1e-9)
-
-
-def test_learners_are_the_same():
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 30):
-        for doubt in (1e-2, 3.0, 1e4):
-            losses, gains = 10.0 * rng.standard_normal(n), rng.random(n)
-            one, other = in_both_bodies(lambda o=losses, d=doubt: lingame.hedged(o, d))
-            assert_allclose(one, other, rtol=1e-10, atol=1e-300)
-            gap = in_both_bodies(lambda s=one, o=losses, g=gains, d=doubt: lingame.mixability_gap(s, o, g, d))
-            assert_allclose(*gap, atol=1e-10)
-
-
-def test_shares_that_vanish_leave_an_inverse():
-    model = empty_model("by feature", 8, 4)
-    shares = np.zeros(8)
-    shares[3] = 1.0
-    one, other = in_both_bodies(lambda: alternatives.inverse_of_moment(model, shares))
-    assert np.isfinite(one).all()
-    assert_allclose(one, other, rtol=1e-4, atol=1e-4 * np.abs(other).max())
-    assert np.isfinite(alternatives.inverse_of_moment(model, np.zeros(8))).all()
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (2, 5), (4, 3), (7, 30), (12, 12)])
