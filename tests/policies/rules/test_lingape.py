@@ -63,9 +63,14 @@ def test_lingape_measures_what_the_textbook_measures(weighted, scale):
     for seed in range(20):
         problem = random_problem(seed, horizon=40)
         ridge, norm_bound, level = [0.3, 2.5][seed % 2], [0.9, 1.7][seed // 2 % 2], [0.4, 1.3][seed // 4 % 2]
-        make = nw.weighted_lingape if weighted else nw.lingape
-        policy = make(
-            problem[0], ridge=ridge, norm_bound=norm_bound, noise_level=level, scale=scale, delta=0.1
+        policy = nw.make_policy(
+            "weighted_lingape" if weighted else "lingape",
+            problem[0],
+            ridge=ridge,
+            norm_bound=norm_bound,
+            noise_level=level,
+            scale=scale,
+            delta=0.1,
         )
         twin = {"ridge": ridge, "norm_bound": norm_bound, "level": level, "scale": scale, "delta": 0.1}
         pulled, _ = textbook_lingape(*problem, **twin, weighted=weighted)
