@@ -84,6 +84,26 @@ def test_every_verb_of_a_model_answers_the_same_in_both_bodies(layout, n, dim):
         assert_allclose(compiled, plain, rtol=1e-7, atol=1e-7 * np.sqrt(model.squared_widths.max()))
 
 
+def test_what_changes_a_model_changes_it_the_same_way():
+    for layout in LAYOUTS:
+        models = [some_model(layout, 30, 4, seed=3) for _ in range(2)]
+        kept = [np.ones(30, np.bool_) for _ in models]
+        estimate = np.arange(4.0)
+        selection.drop_ruled_out(models[0], kept[0], 0.8)
+        dense.recentre(models[0])
+        dense.set_theta(models[0], estimate)
+        selection.keep_near_best(models[0].means, kept[0], 1.0)
+        with numpy_verbs():
+            selection.drop_ruled_out(models[1], kept[1], 0.8)
+            dense.recentre(models[1])
+            dense.set_theta(models[1], estimate)
+            selection.keep_near_best(models[1].means, kept[1], 1.0)
+        assert_array_equal(kept[0], kept[1])
+        assert 0 < kept[0].sum() < 30
+        same(models[0].means, models[1].means)
+        assert_array_equal(models[0].centre, estimate)
+
+
 values = st.lists(
     st.one_of(
         st.sampled_from([0.0, 1.0, -1.0, 1.0 + 1e-11, -7.5, np.nan, np.inf, -np.inf]),

@@ -84,6 +84,20 @@ def test_the_estimate_in_one_pass_is_the_same(layout, n, dim, bound):
     assert np.linalg.norm(compiled.theta) <= bound * (1.0 + 1e-9)
 
 
+@pytest.mark.parametrize("bound", [1e-3, 0.2, 50.0])
+def test_the_model_stays_in_the_ball_in_the_same_way(bound):
+    def work():
+        model, curvature = empty_model("by action", 20, 5), one_pass.new_curvature(5, 0.7)
+        for action, reward, scale in measurements(4, 20, 60):
+            dense.fold(model, action, reward, scale)
+            one_pass.stay_in_ball(curvature, model, bound)
+        return model
+
+    compiled, plain = in_both_bodies(work)
+    assert_allclose(compiled.means, plain.means, rtol=1e-6, atol=1e-9)
+    assert np.linalg.norm(dense.theta(compiled)) <= bound * (1.0 + 1e-9)
+
+
 @pytest.mark.parametrize(("layout", "n", "dim"), CASES)
 @pytest.mark.parametrize("n_blocks", [1, 5, 31])
 def test_medians_of_means_are_the_same(layout, n, dim, n_blocks):
@@ -150,6 +164,26 @@ def test_rivals_are_found_in_the_same_way(n):
     assert_allclose(*payoffs, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "upper",
+    [[1.0], [1.0, 3.0, 2.0], [3.0, 3.0, 1.0], [-np.inf, -np.inf], [1.0, np.inf, 2.0], [1.0, np.nan, 2.0]],
+)
+def test_the_best_of_others_is_the_same(upper):
+    one, other = in_both_bodies(lambda: bayes_gap.best_of_others(np.array(upper)))
+    assert_array_equal(one, other)
+    if len(upper) > 1 and not np.isnan(upper).any():
+        assert_array_equal(one, [max(upper[:k] + upper[k + 1 :]) for k in range(len(upper))])
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_the_hardness_is_the_same(n):
+    model = empty_model("by action", n, 3)
+    for action, reward, scale in measurements(n, n, 30):
+        dense.fold(model, action, reward, scale)
+        one, other = in_both_bodies(lambda: bayes_gap.hardness(model, 0.01))
+        assert one == pytest.approx(other, rel=1e-9)
+
+
 def test_mixtures_are_the_same():
     rng = np.random.default_rng(1)
     for n in (1, 2, 3, 40):
@@ -161,6 +195,17 @@ def test_mixtures_are_the_same():
             one, other = in_both_bodies(lambda a=arguments: information_directed.best_mixture(*a))
             assert one[:2] == other[:2]
             assert one[2] == pytest.approx(other[2], abs=1e-9)
+
+
+def test_learners_are_the_same():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 30):
+        for doubt in (1e-2, 3.0, 1e4):
+            losses, gains = 10.0 * rng.standard_normal(n), rng.random(n)
+            one, other = in_both_bodies(lambda o=losses, d=doubt: lingame.hedged(o, d))
+            assert_allclose(one, other, rtol=1e-10, atol=1e-300)
+            gap = in_both_bodies(lambda s=one, o=losses, g=gains, d=doubt: lingame.mixability_gap(s, o, g, d))
+            assert_allclose(*gap, atol=1e-10)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (2, 5), (4, 3), (7, 30), (12, 12)])
@@ -215,14 +260,6 @@ def told_history():
     return model, history
 
 
-@pytest.mark.parametrize("field", huber.History._fields)
-def test_a_history_of_other_lengths_is_refused(field):
-    model, history = told_history()
-    shorter = np.ascontiguousarray(getattr(history, field)[..., :-1])
-    with pytest.raises(ValueError, match=r"^`\w+` must have \d+ entries to belong to the model; got \d+\.$"):
-        huber.fit_huber(history._replace(**{field: shorter}), model, 1.0, 1.0)
-
-
 def test_a_history_that_counts_or_points_beyond_its_end_is_refused():
     model, history = told_history()
     for change in (
@@ -250,20 +287,32 @@ def test_a_full_history_takes_no_more():
     assert history.filled[0] == 20
 
 
-@pytest.mark.parametrize("field", one_pass.Curvature._fields)
-def test_a_curvature_of_other_lengths_is_refused(field):
-    model, curvature = empty_model("by feature", 6, 3), one_pass.new_curvature(3, 1.0)
-    shorter = np.ascontiguousarray(getattr(curvature, field)[..., :-1])
-    with pytest.raises(ValueError, match=rf"^`{field}` must have \d+ entries"):
-        one_pass.move(curvature._replace(**{field: shorter}), model, 0, 1.0, 1.0, 1.0, 1.0)
+def call_with_a_shorter(kind, field):
+    """Call the verb of a history, a curvature or blocks with one array that is too short."""
+
+    def shorter(given):
+        return given._replace(**{field: np.ascontiguousarray(getattr(given, field)[..., :-1])})
+
+    model, history = told_history()
+    if kind is huber.History:
+        huber.fit_huber(shorter(history), model, 1.0, 1.0)
+    elif kind is one_pass.Curvature:
+        one_pass.move(shorter(one_pass.new_curvature(3, 1.0)), model, 0, 1.0, 1.0, 1.0, 1.0)
+    else:
+        median_of_means.deal(shorter(median_of_means.new_blocks(5, 3, 1.0)), model, 0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize("field", median_of_means.Blocks._fields)
-def test_blocks_of_other_lengths_are_refused(field):
-    model, blocks = empty_model("by feature", 6, 3), median_of_means.new_blocks(5, 3, 1.0)
-    shorter = np.ascontiguousarray(getattr(blocks, field)[..., :-1])
-    with pytest.raises(ValueError, match=rf"^`{field}` must have \d+ entries"):
-        median_of_means.deal(blocks._replace(**{field: shorter}), model, 0, 1.0, 1.0)
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        (kind, field)
+        for kind in (huber.History, one_pass.Curvature, median_of_means.Blocks)
+        for field in kind._fields
+    ],
+)
+def test_arrays_of_other_lengths_are_refused(kind, field):
+    with pytest.raises(ValueError, match=r"^`\w+` must have \d+ entries to belong to the model; got \d+\.$"):
+        call_with_a_shorter(kind, field)
 
 
 def test_numbers_of_other_lengths_are_refused():
