@@ -47,3 +47,8 @@ def test_a_missing_value_is_named_with_its_row(case):
 
 def test_numbers_in_a_specification_are_short():
     assert to_rows(pl.DataFrame({"x": [0.123456789, 1e-9 / 3]})) == [{"x": 0.123457}, {"x": 3.33333e-10}]
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(TypeError, match="`frame` must be a data frame or a mapping of columns; got int"):
+        intervals_per_option(3, recommended="a")

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from noisewise.cli import app, main
-from noisewise.paper import check_paper, external, reproduction
+from noisewise.paper import check_paper, elimination, external, reproduction
 from noisewise.paper import pieces as computing
 from noisewise.paper.external import PUBLISHED, SOARE
 from noisewise.paper.measurements.external import (
@@ -287,3 +287,20 @@ def test_the_statistics():
     assert 0.25 < share(0, 10).high < 0.31
     assert interval(1.0, 0.5).within(1.0, 0.981)
     assert not interval(1.0, 0.5).within(1.0, 0.979)
+
+
+def test_what_is_wanted_twice_is_computed_once(only_small, tmp_path):
+    cells = {name: Piece(doubled, {"number": 7}) for name in "abc"}
+    assert compute(cells, tmp_path, 2) == {name: {"twice": 14} for name in "abc"}
+    assert CALLS == [7]
+
+
+@pytest.mark.parametrize(("mean", "passed"), [(42_600.0, True), (48_300.0, False)])
+def test_what_is_told_about_the_second_external_table(mean, passed):
+    """LinGame took 45,340 rounds in the published table, with a standard error of 1,420."""
+    account = Account()
+    elimination.describe(
+        Effort(full=True), account, {"elimination/LinGame": stopped_after(mean) | {"error": 0.03 * mean}}
+    )
+    (check,) = account.checks
+    assert check.passed is passed

@@ -66,3 +66,10 @@ def test_lingame_is_not_confused_by_an_action_far_ahead():
     state.given[:] = 1e12, 5.0, 7.0, 6.0
     state.wanted[:] = 1.0, 6.0, 8.5, 6.0
     assert lingame_choice(None, state, np.ones(4, np.bool_), 1.0, np.empty(0)) == 2
+
+
+def test_many_actions_need_a_single_learner():
+    vectors = np.random.default_rng(0).standard_normal((5001, 2))
+    with pytest.raises(ValueError, match="use learners='single'"):
+        nw.lingame(vectors)
+    assert nw.lingame(vectors, learners="single").ask() == 0
