@@ -1,4 +1,4 @@
-"""The arena and the paper's report on other workers: matches come home, and nothing is played twice."""
+"""The arena on other workers gives the same matches; results of another processor are not mixed in."""
 
 import dataclasses
 import json

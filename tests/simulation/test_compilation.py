@@ -1,4 +1,4 @@
-"""One loop for all rules, compiled once; and a sentence where nothing can be compiled."""
+"""Where nothing can be compiled, a sentence says what to install."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Simulations on infinite sets: shapes, files, stopping, and regret that falls as it should."""
+"""Simulations on infinite sets: shapes, files, stopping, and the lower bound on the regret."""
 
 import numpy as np
 import pytest

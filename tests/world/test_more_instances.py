@@ -1,4 +1,4 @@
-"""The instances of the arena: clusters, polytopes, real features, lengths that shrink with the precision."""
+"""The instances of the arena: polytopes, real features, lengths that shrink with the precision, many rivals."""
 
 import numpy as np
 import pytest

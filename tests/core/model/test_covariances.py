@@ -1,4 +1,4 @@
-"""The covariance is that of the model, and no row is read more than twice in a round."""
+"""The covariance is that of the model."""
 
 import numpy as np
 from numpy.testing import assert_allclose

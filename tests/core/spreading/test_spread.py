@@ -1,4 +1,4 @@
-"""Pieces of work on executors and on a Dask cluster: every piece once, whatever becomes of the workers."""
+"""Pieces of work on executors and on a Dask cluster: every piece is done once."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""LinGapE and its weighted version, held to the textbook."""
+"""LinGapE and its weighted version, compared with the textbook."""
 
 import math
 

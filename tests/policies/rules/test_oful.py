@@ -1,4 +1,4 @@
-"""OFUL: blind to sigma, with a scale on the stochastic part of its radius."""
+"""OFUL does not look at sigma."""
 
 import numpy as np
 

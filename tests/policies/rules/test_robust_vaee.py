@@ -1,4 +1,4 @@
-"""Rules for heavy tails: options, floors, certificates, and what the estimate carries with it."""
+"""Rules for heavy tails: radii, floors, bounds, histories and refusals."""
 
 import math
 

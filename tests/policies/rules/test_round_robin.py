@@ -1,4 +1,4 @@
-"""Round robin: the actions in turn."""
+"""Round robin measures the actions in turn."""
 
 import numpy as np
 

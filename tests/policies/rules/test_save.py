@@ -1,4 +1,4 @@
-"""SAVE and its layers, held to the paper's box and to what follows from it."""
+"""SAVE, compared with the box of its paper."""
 
 import math
 

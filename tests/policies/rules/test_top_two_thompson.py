@@ -1,4 +1,4 @@
-"""Top-two Thompson sampling: its leader, its challenger, and what is measured to tell them apart."""
+"""Top-two Thompson sampling: its leader, its challenger, and what is measured to compare them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""VAGE's verbs at the ends of what numbers can be: no wrong read, and the sketch changes nothing."""
+"""VAGE's verbs with very large and very small numbers: the sketch changes no choice."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""VOFUL2: what it does beyond VOFUL. What both share is in test_voful.py."""
+"""VOFUL2: what it refuses. What it shares with VOFUL is in test_voful.py."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Weighted OFUL, held to its box, to ridge regression and to OFUL."""
+"""Weighted OFUL, compared with its box and with OFUL."""
 
 import math
 

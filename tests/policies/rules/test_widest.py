@@ -1,4 +1,4 @@
-"""Widest: the action known least, and VAEE that explores everything measures the same."""
+"""Widest measures the action known least; VAEE that explores everything measures the same."""
 
 from tests.support import naive
 from tests.support.playing import live_choices, random_problem

@@ -1,4 +1,4 @@
-"""The restarted radius in policies: in files, in stopping rules; refusals."""
+"""The restarted radius in policies: bounds, files, refusals."""
 
 import numpy as np
 import pytest
