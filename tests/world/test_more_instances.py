@@ -1,4 +1,4 @@
-"""The instances of the arena: polytopes, real features, lengths that shrink with the precision, many rivals."""
+"""The instances of the arena: polytopes, real features, many rivals, lengths that shrink with the precision."""
 
 import numpy as np
 import pytest
