@@ -1,4 +1,4 @@
-"""The instances of the arena: polytopes, real features, many rivals, lengths that shrink with the precision."""
+"""The instances of the arena: polytopes, real features, many rivals, lengths that shrink."""
 
 import numpy as np
 import pytest
