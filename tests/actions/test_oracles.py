@@ -11,7 +11,6 @@ from noisewise.actions import vertices
 from noisewise.actions.search import sign_bound
 from noisewise.core.model.dense import fold, new_model, theta
 from noisewise.core.model.vectors import covariance, place
-from noisewise.core.native.verbs import numpy_verbs
 
 MODELS = 200
 #: The bound over contrasts takes longer: it is tried on fewer models here, on all in the benchmark.
@@ -97,14 +96,6 @@ def test_the_oracles_agree_with_brute_force(name):
             assert all(answer.ratio > 1.0 - 1e-8 for answer, _ in pairs[:3])
 
 
-def test_the_widest_direction_is_found_when_weights_span_sixteen_decades():
-    model = new_model(np.zeros((3, 1)), 1.0)
-    for vector, sigma in (([1.0, 0.0, 0.0], 1e-8), ([0.6, 0.8, 0.0], 1e-4)):
-        place(model, np.array(vector))
-        fold(model, 0, 0.0, sigma)
-    assert_allclose(np.abs(nw.Ball(3).widest(model).vector), [0.0, 0.0, 1.0], atol=1e-12)
-
-
 def test_ties_are_broken_by_the_set_alone():
     """All directions are equally wide before any measurement; both ends of one always are."""
     model = new_model(np.zeros((3, 1)), 1.0)
@@ -156,18 +147,6 @@ def test_the_relaxation_bounds_every_choice_of_signs():
         assert most <= sign_bound(form)[0] <= 1.6 * most
 
 
-def test_gray_code_and_products_of_tables_agree():
-    rng = np.random.default_rng(5)
-    for actions in (nw.Hypercube(7), nw.Simplex(4), nw.Box([0.0], [1.0]), SETS["product of vertices"]):
-        root = rng.standard_normal((actions.dim, actions.dim))
-        direction, origin = rng.standard_normal((2, actions.dim))
-        for radius in (0.0, 1.3):
-            arguments = actions.shape, direction, root @ root.T, radius, origin
-            compiled = vertices.contrast_values(*arguments)
-            with numpy_verbs():
-                assert_allclose(compiled, vertices.contrast_values(*arguments), atol=1e-12)
-
-
 def test_sets_are_described_and_made_again():
     for actions in SETS.values():
         twin = nw.actions.set_from(actions.describe())
@@ -175,13 +154,6 @@ def test_sets_are_described_and_made_again():
         assert twin.fingerprint() == actions.fingerprint()
         assert twin.max_norm == actions.max_norm
     assert nw.Ball(2).fingerprint() != nw.Ball(2, radius=2.0).fingerprint()
-
-
-def test_the_rank_is_that_of_the_span():
-    assert nw.Ball(4).rank == 4
-    assert nw.Box([0.0, 1.0], [1.0, 1.0]).rank == 2
-    assert nw.Box([0.0, 0.0], [1.0, 0.0]).rank == 1
-    assert nw.Polytope([[1.0, 1.0], [2.0, 2.0]]).rank == 1
 
 
 def test_polytopes_from_inequalities():

@@ -3,14 +3,12 @@
 import dataclasses
 import json
 import math
-import shutil
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import noisewise as nw
-from noisewise import charts
 from noisewise.arena import (
     CELLS,
     Arena,
@@ -19,15 +17,12 @@ from noisewise.arena import (
     Match,
     cells_named,
     load_arena,
-    match,
     play,
     run_arena,
     write_page,
 )
-from noisewise.arena.page import draw
 from noisewise.arena.results import log_ratio_of_means
 from noisewise.cli import app
-from noisewise.core.support import sources
 from noisewise.world import action_noise
 
 SMALL = [
@@ -58,14 +53,6 @@ def test_every_cell_is_a_world(cell):
     assert (np.ptp(world.action_sigma) > 0) == (cell.action_noise is not None)
     assert np.linalg.norm(world.theta) <= 1 + 1e-12
     json.dumps(env.describe())
-
-
-def test_lengths_shrink_with_the_total_precision():
-    for cell, reach in zip(CELLS["grid"][::6], (48, 24, None, 30, 180), strict=True):
-        world = cell.environment(400).world(400, 0, 0)
-        if reach is not None:
-            expected = min(1.0, reach / math.sqrt((world.sigma**-2.0).sum()))
-            assert np.linalg.norm(world.theta) == pytest.approx(expected)
 
 
 def test_noise_of_actions():
@@ -151,13 +138,6 @@ def test_another_seed_or_option_is_another_match():
     assert one.key() == dataclasses.replace(one).key()
 
 
-def test_a_rule_that_divides_a_budget_is_told_it():
-    for rule in ("od_linbai", "peace"):
-        assert Entry(rule, rule, {}).policy(np.eye(3), 50).horizon == 50
-        assert Entry(rule, rule, {"horizon": 20}).policy(np.eye(3), 50).horizon == 20
-    assert Entry("vaee", "vaee", {}).policy(np.eye(3), 50).horizon is None
-
-
 def test_bad_entries_are_refused_before_anything_is_played(tmp_path):
     with pytest.raises(KeyError, match=r"there is no rule 'vagee'.*Did you mean 'vage'"):
         run_arena(["vagee"], SMALL, tmp_path / "new")
@@ -225,19 +205,6 @@ def test_the_page_has_everything_and_needs_no_network(tmp_path, folder):
     assert "src=" not in text
 
 
-def test_the_heat_map_shows_every_cell_and_rule():
-    rng = np.random.default_rng(0)
-    arena = made_up({name: {cell: rng.exponential(size=9) for cell in "xyz"} for name in "abc"})
-    intervals, heat_map = draw(arena, "a")
-    rows = heat_map.to_dict()["datasets"]["cells"]
-    assert {(row["cell"], row["policy"]) for row in rows} == {(c, p) for c in "xyz" for p in "bc"}
-    assert len(intervals.to_dict()["datasets"]["rules"]) == 2
-    with pytest.raises(ValueError, match="must be above 0 to be compared"):
-        charts.ratio_heat_map(
-            {"cell": ["x"], "policy": ["b"], "ratio": [0], "low": [0], "high": [0]}, against="a"
-        )
-
-
 def test_the_command_plays_prints_and_writes(tmp_path):
     command = ["arena", "-p", "vaee,vage:challenge=0.5", "--cells", "soare 6 / flat", "--horizon", "40"]
     command += ["--replications", "6", "--jobs", "1", "--out", str(tmp_path)]
@@ -252,25 +219,3 @@ def test_the_command_plays_prints_and_writes(tmp_path):
     assert len(content["matches"]) == 2
     unknown = CliRunner().invoke(app, ["arena", "-p", "vaee", "--against", "vage", "--out", str(tmp_path)])
     assert unknown.exit_code != 0
-
-
-def test_every_source_of_a_rule_decides_whether_a_match_is_played_again(monkeypatch, tmp_path):
-    """Rules lie in rooms within rooms: all of them count."""
-    copy = tmp_path / "noisewise"
-    shutil.copytree(sources.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(sources, "PACKAGE", copy)
-    sources.sources_hash.cache_clear()
-    before = match._sources_hash("somewhere")
-    for file in (
-        "policies/rules/paper/vaee.py",
-        "core/model/dense.py",
-        "design/optimal/optimal_design.py",
-        "core/native/source/verbs.h",
-    ):
-        with (copy / file).open("a") as source:
-            source.write("# another line\n")
-        sources.sources_hash.cache_clear()
-        after = match._sources_hash("somewhere")
-        assert after != before
-        before = after
-    sources.sources_hash.cache_clear()

@@ -24,12 +24,6 @@ def test_a_tick_only_where_something_was_claimed(log):
     assert across[1] > 9.0
 
 
-def test_nothing_claimed_at_all():
-    frame = FRAME.with_columns(claimed=pl.lit(None, dtype=pl.Float64))
-    chart = measured_and_claimed(frame, title="t", x_title="x").to_dict(validate=True)
-    assert chart["datasets"]["claimed"] == []
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

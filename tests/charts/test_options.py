@@ -27,48 +27,11 @@ def test_the_best_means_are_on_top_and_the_rest_is_counted(options):
     assert "40 more options with worse means are not shown; 1 of them may still be the best." in subtitle
 
 
-def test_small_can_be_good(options):
-    flipped = options.with_columns(candidate=pl.col("low") <= 0.1)
-    chart = intervals_per_option(flipped, recommended="A-0", bound=0.05, goal="min")
-    assert shown(chart)[0] == "A-0"
-    assert words(chart)[0] == "A-0 is at most 0.05 above the best"
-
-
-def test_the_recommended_option_is_always_shown(options):
-    assert shown(intervals_per_option(options, recommended="A-3", most=5))[-2:] == ["A-46", "A-3"]
-    assert shown(intervals_per_option(options, recommended="A-3", most=1)) == ["A-3"]
-
-
-def test_a_bound_of_zero_does_not_contradict_overlapping_intervals(options):
-    title, subtitle = words(intervals_per_option(options, recommended="A-49", bound=0.0))
-    assert title == "A-49 is the best"
-    assert "may still be the best" not in subtitle.split("not shown")[0]
-
-
 def test_an_unknown_recommendation_is_refused_with_the_nearest_name(options):
     with pytest.raises(
         ValueError, match=r"`recommended` must be one of .*; got 'A-490'. Did you mean 'A-49'\?"
     ):
         intervals_per_option(options, recommended="A-490")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"most": 0}, "`most` must be at least 1; got 0."),
-        ({"bound": -1.0}, "`bound` must be at least 0; got -1.0."),
-        ({"bound": float("nan")}, "`bound` must be a finite number; got nan."),
-        ({"goal": "maximum"}, "`goal` must be one of 'max', 'min'; got 'maximum'."),
-    ],
-)
-def test_bad_settings_are_refused(wrong, sentence, options):
-    with pytest.raises(ValueError, match=sentence):
-        intervals_per_option(options, recommended="A-49", **wrong)
-
-
-def test_the_candidate_column_holds_true_or_false(options):
-    with pytest.raises(ValueError, match="'candidate' must hold True or False; got 1"):
-        intervals_per_option(options.with_columns(candidate=1), recommended="A-49")
 
 
 def test_the_widest_are_on_top_and_candidates_are_never_crowded_out(options):

@@ -29,20 +29,6 @@ def test_a_row_per_quantity_and_a_column_per_panel_in_the_order_given(table):
     assert chart["description"] == "T. S"
 
 
-def test_panels_of_a_row_share_their_axis_and_rows_do_not(table):
-    chart = lines_in_panels(table).to_dict()
-
-    def domain(row, column):
-        cell = chart["vconcat"][row]["hconcat"][column]
-        return cell["layer"][0]["encoding"]["y"]["scale"]["domain"]
-
-    assert domain(0, 0) == domain(0, 1)
-    assert domain(0, 0) != domain(1, 0)
-    first, second = (cell["layer"][0]["encoding"]["y"]["axis"] for cell in chart["vconcat"][0]["hconcat"])
-    assert first["title"] == "error (log scale)"
-    assert second["title"] is None
-
-
 def test_what_cannot_stand_on_a_log_axis_is_refused(table):
     table["value"][3] = 0.0
     with pytest.raises(ValueError, match=r"^Column 'value' must be above 0 on a log axis; got 0.0\.$"):

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 import noisewise as nw
@@ -35,18 +34,3 @@ def test_circles_are_round_and_everything_is_shown():
     assert len(chart["datasets"]["measured"]) == 5
     assert {row["what"] for row in chart["datasets"]["marks"]} == {"estimate of theta", "recommended"}
     assert "the larger the point" in chart["title"]["subtitle"][0]
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"outline": np.ones((3, 3))}, r"`outline` must be pairs of finite numbers"),
-        ({"ellipse": [[np.nan, 0.0]]}, r"`ellipse` must be pairs of finite numbers"),
-        ({"measured": {"x": [1.0], "y": [0.0], "sigma": [0.0]}}, "Column 'sigma' must be above 0"),
-        ({"measured": {"x": [1.0]}}, "`frame` must have a column 'y'"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(options, sentence):
-    given = {"outline": [[0, 0], [1, 0], [0, 1]], "measured": {"x": [0.0], "y": [0.0]}} | options
-    with pytest.raises(ValueError, match=sentence):
-        set_in_the_plane(**given)

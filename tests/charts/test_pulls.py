@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 from noisewise.charts import who_was_measured
-from noisewise.charts.pulls import MOST, quiet_threshold
+from noisewise.charts.pulls import quiet_threshold
 
 
 def subtitle(chart):
@@ -32,15 +32,6 @@ def test_many_rounds_are_drawn_in_stretches_that_lose_no_measurement():
     assert "A cell stands for 156 rounds" in subtitle(chart)
 
 
-def test_rarely_measured_options_share_a_row():
-    option = np.concatenate([np.arange(60), np.arange(45)])
-    chart = who_was_measured({"round": np.arange(105), "option": option, "sigma": np.ones(105)})
-    rows = {row["row"] for row in drawn(chart)}
-    assert len(rows) == MOST + 1
-    assert "20 others" in rows
-    assert "The 20 options measured least often share the last row." in subtitle(chart)
-
-
 @pytest.mark.parametrize(
     ("sigma", "threshold"),
     [
@@ -54,9 +45,3 @@ def test_rarely_measured_options_share_a_row():
 )
 def test_quiet_means_the_smallest_sigmas_as_far_as_they_differ(sigma, threshold):
     assert quiet_threshold(pl.Series("sigma", sigma), 0.1) == threshold
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0, 7])
-def test_a_share_outside_0_to_1_is_refused(share, measurements):
-    with pytest.raises(ValueError, match="`quiet_share` must lie strictly between 0 and 1; got"):
-        who_was_measured(measurements, quiet_share=share)

@@ -5,30 +5,17 @@ import sys
 import xml.etree.ElementTree as ET
 
 import pytest
-from tests.support.browser import CHROMIUM, Browser
-from tests.support.waiting import wait_until
 
 from noisewise.charts import (
     intervals_per_option,
-    regret_over_rounds,
     save_chart,
-    who_was_measured,
     widths_per_option,
 )
 
-LONG = pytest.mark.long("pages")
 
-
-@pytest.fixture(
-    params=["intervals", *(pytest.param(one, marks=LONG) for one in ("regret", "widths", "pulls"))]
-)
-def chart(request, regret, options, measurements):
-    return {
-        "regret": lambda: regret_over_rounds(regret),
-        "intervals": lambda: intervals_per_option(options, recommended="A-49", bound=0.1),
-        "widths": lambda: widths_per_option(options),
-        "pulls": lambda: who_was_measured(measurements),
-    }[request.param]()
+@pytest.fixture
+def chart(options):
+    return intervals_per_option(options, recommended="A-49", bound=0.1)
 
 
 def test_a_png_has_twice_the_pixels(chart, tmp_path):
@@ -58,11 +45,6 @@ def test_an_unknown_suffix_is_refused(name, options, tmp_path):
         save_chart(widths_per_option(options), tmp_path / name)
 
 
-def test_a_missing_folder_is_named(options, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"`path` must be in a folder that exists; got '.*none"):
-        save_chart(widths_per_option(options), tmp_path / "none" / "chart.json")
-
-
 def test_a_file_is_written_whole_or_not_at_all(options, tmp_path, monkeypatch):
     path = tmp_path / "chart.json"
     path.write_text("before")
@@ -85,24 +67,3 @@ def test_a_missing_drawing_library_is_named_with_the_extra_to_install():
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "needs the package 'altair'" in answer.stderr
     assert "pip install 'noisewise[charts]'" in answer.stderr
-
-
-@pytest.mark.long("browsers")
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
-def test_a_page_is_drawn_under_its_own_strict_policy_wide_and_narrow_light_and_dark(options, tmp_path):
-    path = save_chart(intervals_per_option(options, recommended="A-49", bound=0.1), tmp_path / "chart.html")
-    assert (
-        "unsafe" not in re.search(r'Content-Security-Policy" content="([^"]*)"', path.read_text("utf-8"))[1]
-    )
-    with Browser(tmp_path / "profile") as browser:
-        for width, dark in ((1280, False), (400, True)):
-            browser.look(width, dark=dark)
-            browser.open(path)
-            # The script draws after the page was loaded.
-            drawn = "document.querySelectorAll('#chart svg path').length > 20"
-            wait_until(lambda: browser.run(drawn), "the drawing")  # noqa: B023
-            refused = [said for said in browser.complaints() if "WARN" not in said]
-            assert refused == []
-            assert browser.run("document.documentElement.scrollWidth") <= width
-            ink = browser.run("document.querySelector('#chart svg text').getAttribute('fill')")
-            assert ink == ("#e8eaed" if dark else "#1f1f1f")

@@ -48,6 +48,11 @@ import noisewise as nw
         ("save", {}, "`horizon` must be given for 'save': it plans for a number of rounds; got None."),
         ("weighted_oful_plus", {"horizon": 0}, "`horizon` must be at least 1; got 0."),
         ("linnats", {"horizon": 10, "spread": -1.0}, "`spread` must be at least 0; got -1.0."),
+        ("vage", {"share": 0.0}, "`share` must lie strictly between 0 and 1; got 0.0."),
+        ("vage", {"challenge": -1}, "`challenge` must be a finite number above 0; got -1."),
+        ("vaee", {"delta": 0.0}, "`delta` must lie strictly between 0 and 1; got 0.0."),
+        ("vaee", {"seed": -1}, "`seed` must be a whole number of at least 0; got -1."),
+        ("precision_tracking", {"eps": -1.0}, "`eps` must be at least 0; got -1.0."),
     ],
 )
 def test_bad_options_get_one_sentence(name, options, message):

@@ -5,7 +5,6 @@ import pytest
 
 import noisewise as nw
 from noisewise.actions.catalogue import files
-from noisewise.design.optimal import catalogue_pricing
 
 
 @pytest.fixture
@@ -41,23 +40,3 @@ def test_a_span_that_no_sample_shows_is_found_in_the_shards(catalogue_of):
     alone, spread = nw.optimal_design(vectors), nw.optimal_design(catalogue_of(vectors, 900))
     assert spread.rank == alone.rank == 5
     assert spread.indices.tolist() == alone.indices.tolist()
-
-
-def test_few_rows_travel(catalogue_of, monkeypatch):
-    monkeypatch.setattr(catalogue_pricing, "MOST_ROWS", 60)
-    vectors = np.random.default_rng(4).standard_normal((50_000, 10))
-    catalogue = catalogue_of(vectors, 10_000)
-    design = nw.optimal_design(catalogue, gap=1e-6)
-    assert design.gap <= 1e-6
-    support = vectors[design.indices]
-    inverse = np.linalg.inv((support * design.weights[:, None]).T @ support)
-    exact = np.einsum("ij,jk,ik->i", vectors, inverse, vectors)
-    assert exact.max() == pytest.approx(design.g_value)
-
-
-def test_what_is_not_finite_is_named_by_its_row(tmp_path):
-    vectors = np.random.default_rng(6).standard_normal((3000, 4))
-    vectors[2500, 2] = np.inf
-    np.save(tmp_path / "rows.npy", vectors)
-    with pytest.raises(ValueError, match="row 2500"):
-        nw.Catalogue.from_memmap(tmp_path / "rows.npy")

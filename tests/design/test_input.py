@@ -27,12 +27,6 @@ def test_a_row_that_is_not_finite_is_named(bad, place):
     assert f"row {place}" in text
 
 
-def test_float32_rows_that_are_not_finite_are_named():
-    vectors = twins.instance("gaussian", 50_000, 3).astype(np.float32)
-    vectors[40_000, 2] = np.nan
-    assert "row 40000" in sentence(vectors)
-
-
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3,), (2, 3, 4), ()])
 def test_an_empty_set_or_a_wrong_shape_is_refused(shape):
     assert str(shape) in sentence(np.ones(shape))

@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 from tests.support import design_twins as twins
 
-from noisewise.design import optimal_design
 from noisewise.design.optimal.gradients import minimise_large
 from noisewise.design.optimal.pricing import Pricing
 from noisewise.design.optimal.quadratic import block_pivoting, least_squares
 from noisewise.design.optimal.reduction import reduce_support
-from noisewise.design.optimal.selection import balance, frank_wolfe
 from noisewise.design.optimal.start import begin
-from noisewise.design.shared import growth
 from noisewise.design.shared.algebra import weighted_moment
 from noisewise.design.shared.frame import exact_product, whitener
 from noisewise.design.shared.rows import ActionRows
@@ -58,23 +55,6 @@ def test_the_exact_product_is_exact_where_everything_cancels():
     assert exact_product(block, root) == pytest.approx(np.array(exact), rel=1e-9)
 
 
-def test_a_window_does_not_change_what_is_chosen(monkeypatch):
-    vectors = twins.instance("gaussian", 2000, 12)
-    chosen = []
-    for window in (50, 10_000):
-        monkeypatch.setattr(growth, "WINDOW", window)
-        chosen.append(growth.choose_diverse(vectors, 200, level=8.0, mass=0.01).tolist())
-    assert chosen[0] == chosen[1]
-    assert len(set(chosen[0])) == len(chosen[0])
-
-
-def test_near_copies_are_not_all_chosen():
-    rng = np.random.default_rng(0)
-    vectors = np.repeat(3 * np.eye(5), 40, axis=0) + 1e-6 * rng.standard_normal((200, 5))
-    chosen = growth.choose_diverse(vectors, 5, level=0.0, mass=0.1)
-    assert sorted(chosen // 40) == [0, 1, 2, 3, 4]
-
-
 def test_the_reduction_keeps_the_moment_up_to_its_scale():
     vectors = twins.instance("sphere", 200, 6)
     weights = np.random.default_rng(0).dirichlet(np.ones(200))
@@ -85,33 +65,9 @@ def test_the_reduction_keeps_the_moment_up_to_its_scale():
     assert after[0, 0] >= before[0, 0] * (1 - 1e-12)
 
 
-def test_frank_wolfe_updates_agree_with_fresh_ones():
-    vectors = twins.instance("gaussian", 400, 7)
-    weights = frank_wolfe(vectors, None, aim=8.0)
-    fresh = np.sum((vectors @ whitener(vectors, weights)) ** 2, axis=1)
-    assert weights.sum() == pytest.approx(1.0)
-    assert fresh.max() <= 8.0 * (1 + 1e-9)
-
-
-def test_balancing_never_raises_the_largest_g():
-    vectors = twins.instance("gaussian", 400, 7)
-    weights = frank_wolfe(vectors, None, n_actions=9)
-    before = np.sum((vectors @ whitener(vectors, weights)) ** 2, axis=1).max()
-    balanced, largest = balance(vectors, weights)
-    assert largest <= before * (1 + 1e-12)
-    assert set(np.flatnonzero(balanced)) == set(np.flatnonzero(weights))
-
-
 def test_a_contradiction_is_never_returned():
     rows = ActionRows(twins.instance("gaussian", 300, 4))
     working = begin(rows, np.random.default_rng(0))
     broken = replace(working, weights=working.weights * 1.001)
     with pytest.raises(ArithmeticError, match="instead of the rank 4"):
         Pricing(rows).price(broken)
-
-
-def test_float32_monomials_keep_their_rank():
-    vectors = (np.linspace(0, 1, 4000)[:, None] ** np.arange(6)).astype(np.float32)
-    design = optimal_design(vectors, gap=1e-6)
-    assert design.rank == 6
-    assert abs(design.gap - twins.exact_g(vectors, design, digits=30)[1]) <= 1e-8

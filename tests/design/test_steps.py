@@ -8,11 +8,8 @@ import noisewise as nw
 from noisewise.design.optimal import gradients
 from noisewise.design.optimal.gradients import LargeModel, minimise_large
 from noisewise.design.optimal.quadratic import block_pivoting
-from noisewise.design.shared import algebra
 from noisewise.design.shared.frame import whitener
-from noisewise.design.shared.rows import ActionRows
 from noisewise.design.transductive.barrier import solve_restricted
-from noisewise.design.transductive.problem import coarse_design
 
 
 def whitened(kind, n, dim):
@@ -32,38 +29,12 @@ def test_the_matrix_of_the_model_is_its_definition(monkeypatch, held):
     assert not model.times(np.zeros(400)).any()
 
 
-def test_the_slope_at_the_present_weights_is_exact():
-    white, weights = whitened("sphere", 300, 12)
-    exact = ((white @ white.T) ** 2 + 12) @ weights - 2 * np.sum(white**2, axis=1)
-    assert LargeModel(white, weights).slope(weights) == pytest.approx(exact, abs=1e-10)
-
-
 def test_gradients_in_float32_reach_the_minimum_of_the_pivots():
     white, weights = whitened("gaussian", 300, 60)
     found, led_far = minimise_large(white, weights)
     assert led_far
     # They stop at a thousandth of the first slope.
     assert found == pytest.approx(block_pivoting(white, weights), abs=5e-3 * weights[0])
-
-
-def test_the_triangle_is_the_whole_product(monkeypatch):
-    matrix = np.random.default_rng(0).standard_normal((50, 7))
-    monkeypatch.setattr(algebra, "WORTH_A_TRIANGLE", 0)
-    assert algebra.column_products(matrix) == pytest.approx(matrix.T @ matrix, rel=1e-13)
-    square = matrix.T @ matrix
-    expected = square - np.outer(matrix[0], matrix[0])
-    algebra.subtract_square(square, matrix[0])
-    assert square == pytest.approx(expected, rel=1e-13)
-
-
-def test_rows_with_scales_are_handed_out_scaled():
-    vectors = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
-    scales = np.linspace(0.5, 2.0, 20)
-    rows, some = ActionRows(vectors, scales), np.array([3, 7])
-    expected = vectors.astype(float) * scales[:, None]
-    assert rows.take(some) == pytest.approx(expected[some], rel=1e-12)
-    assert np.vstack([block for _, block in rows.chunks()]) == pytest.approx(expected, rel=1e-6)
-    assert np.vstack([block for _, block in rows.chunks(some)]) == pytest.approx(expected[some], rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", twins.KINDS)
@@ -83,14 +54,6 @@ def test_a_warm_barrier_ends_where_a_cold_one_does(kind, gap):
     assert values[1] == pytest.approx(values[0], rel=gap)
 
 
-@pytest.mark.parametrize("few", [True, False])
-def test_the_start_spans_whatever_it_is_made_of(few):
-    vectors = twins.instance("clustered", 60 if few else 3000, 5)
-    start = coarse_design(ActionRows(vectors), np.random.default_rng(0))
-    assert np.linalg.matrix_rank(vectors[start.indices]) == 5
-    assert start.weights.sum() == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize("kind", ["clustered", "sphere"])
 def test_many_rows_reach_their_gap_in_few_readings(kind):
     # Clustered rows of many dimensions once entered one at a time, and the rounds ran out.
@@ -103,11 +66,3 @@ def test_many_rows_reach_their_gap_in_few_readings(kind):
     assert found.gap <= 1e-2
     assert found.value == pytest.approx(exact, rel=1e-8)
     assert found.reads <= 30
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "sphere", "clustered"])
-def test_the_certificate_of_many_dimensions_is_true(kind):
-    vectors = twins.instance(kind, 2500, 100)
-    design = nw.optimal_design(vectors, gap=1e-6)
-    assert design.gap <= 1e-6
-    assert twins.textbook_gap(vectors, design) == pytest.approx(design.gap, abs=1e-8)

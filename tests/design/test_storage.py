@@ -9,38 +9,12 @@ from tests.support import design_twins as twins
 from noisewise.design import optimal_design
 
 
-class SomeSet:
-    """Anything with `.vectors` will do."""
-
-    def __init__(self, vectors):
-        self.vectors = vectors
-
-
-def test_an_object_with_vectors_is_taken_for_them():
-    vectors = twins.instance("gaussian", 300, 4)
-    wrapped, plain = optimal_design(SomeSet(vectors)), optimal_design(vectors)
-    assert np.array_equal(wrapped.weights, plain.weights)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64])
-def test_other_number_types_are_certified_as_stored(dtype):
-    vectors = (twins.instance("gaussian", 9000, 6) * 50).astype(dtype)
-    design = optimal_design(vectors, gap=1e-5)
-    assert abs(design.gap - twins.textbook_gap(vectors, design)) <= 1e-8 + 1e-3 * design.gap
-
-
 @pytest.mark.parametrize("kind", twins.KINDS)
 def test_float32_storage_is_certified_in_float64(kind):
     vectors = twins.instance(kind, 30_000, 10).astype(np.float32)
     design = optimal_design(vectors, gap=1e-6)
     assert design.gap <= 1e-6
     assert abs(design.gap - twins.textbook_gap(vectors, design)) <= 1e-8 + 1e-3 * design.gap
-
-
-def test_rounding_to_float32_does_not_add_to_the_rank():
-    rng = np.random.default_rng(0)
-    vectors = (rng.standard_normal((4000, 5)) @ rng.standard_normal((5, 8))).astype(np.float32)
-    assert optimal_design(vectors).rank == 5
 
 
 @pytest.mark.parametrize("layout", ["fortran", "strided", "reversed"])

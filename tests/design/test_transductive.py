@@ -82,46 +82,6 @@ def test_the_certificate_is_true(seed, kind):
         assert value(vectors, pairs, shares) >= found.lower_bound * (1.0 - 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("kind", "seed"), [("gauss", 11), ("gauss", 22), ("gauss", 25), ("gauss", 26), ("clustered", 14)]
-)
-def test_a_tight_gap_is_reached(kind, seed):
-    # Where no row is missing any more, what is there must be solved better and better, not as well as before.
-    rng = np.random.default_rng(seed)
-    vectors, precisions = actions(kind, 60, 3, rng), rng.uniform(0.1, 3.0, 60)
-    for n_directions in (5, 20):
-        directions = rng.standard_normal((n_directions, 3))
-        found = nw.transductive_design(vectors, directions, precisions, gap=1e-5)
-        assert found.gap <= 1e-5
-
-
-def test_pairs_are_what_they_stand_for():
-    rng = np.random.default_rng(3)
-    vectors = rng.standard_normal((700, 4))  # more than one block of rows
-    some = vectors[rng.integers(0, 700, 60)] * rng.uniform(0.1, 1.0, (60, 1))
-    left = nw.transductive_design(vectors, nw.Pairs(some), gap=1e-6)
-    right = nw.transductive_design(vectors, all_differences(some), gap=1e-6)
-    assert left.value == pytest.approx(right.value, rel=3e-6)
-    whole = nw.transductive_design(vectors, nw.Pairs(vectors), gap=1e-4)
-    assert whole.value == pytest.approx(value(vectors, all_differences(vectors), whole.dense()), rel=1e-9)
-
-
-def test_equals_the_optimal_design_when_all_actions_are_directions():
-    vectors = np.random.default_rng(5).standard_normal((50, 4))
-    assert nw.transductive_design(vectors, vectors, gap=1e-5).value == pytest.approx(4.0, rel=2e-5)
-
-
-def test_units_do_not_matter():
-    rng = np.random.default_rng(6)
-    vectors, directions = rng.standard_normal((40, 3)), rng.standard_normal((20, 3))
-    plain = nw.transductive_design(vectors, directions, gap=1e-6)
-    units = np.array([1e-4, 1.0, 1e5])
-    scaled = nw.transductive_design(vectors * units, directions * units, gap=1e-6)
-    assert scaled.value == pytest.approx(plain.value, rel=3e-6)
-    precise = nw.transductive_design(vectors, directions, np.full(40, 7.0), gap=1e-6)
-    assert precise.value == pytest.approx(plain.value / 7.0, rel=3e-6)
-
-
 def test_a_set_that_spans_less_than_its_columns():
     rng = np.random.default_rng(7)
     plane = rng.standard_normal((2, 4))

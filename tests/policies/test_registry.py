@@ -6,7 +6,6 @@ import pytest
 
 import noisewise as nw
 from noisewise.policies.registry import rule_named
-from noisewise.policies.shell.rule import Rule
 
 TESTS = Path(__file__).parent / "rules"
 
@@ -29,9 +28,3 @@ def test_rules_can_be_had_from_the_room_of_policies():
     assert policies.save is nw.rules.save
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = policies.nothing
-
-
-def test_the_functions_of_a_rule_are_given_by_name():
-    """By their places they could be mistaken for each other."""
-    with pytest.raises(TypeError, match="positional"):
-        Rule("mine", lambda: None)

@@ -1,17 +1,13 @@
 """Machine code is read back from folders of one's own only: a cache is a pickle, and pickles run."""
 
 import os
-import pickle
 import stat
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import noisewise as nw
 from noisewise.policies.registry import rule_named
-from noisewise.simulation import compilation
 from noisewise.simulation.cache_folder import private_folder
 from noisewise.simulation.compilation import cache_directory
 
@@ -66,41 +62,6 @@ def test_what_belongs_to_somebody_else_is_not_used(tmp_path, place):
     os.chown(tmp_path / place, SOMEBODY_ELSE, SOMEBODY_ELSE)
     with pytest.warns(UserWarning, match=f"belongs to another user \\(number {SOMEBODY_ELSE}\\)"):
         assert private_folder(tmp_path, "noisewise", "hash") is None
-
-
-class Bomb:
-    """A pickle that leaves a trace where it is read."""
-
-    def __init__(self, trace):
-        self.trace = trace
-
-    def __reduce__(self):
-        return (os.mkdir, (str(self.trace),))
-
-
-@needs_root
-@pytest.mark.long("compiled loops")
-def test_a_poisoned_cache_is_not_executed_and_simulations_go_on(tmp_path, monkeypatch):
-    monkeypatch.setenv("NOISEWISE_CACHE_DIR", str(tmp_path))
-    world = nw.Environment(np.eye(2), np.array([0.5, 0.1]), np.ones(5))
-
-    def run():
-        compilation.compiled_loop.cache_clear()
-        nw.simulate(nw.round_robin(np.eye(2)), world, horizon=5, replications=1, compile=True)
-        compilation.compiled_loop.cache_clear()
-
-    run()  # loads what machine code is made from
-    run()
-    folder = cache_directory(rule_named("round_robin"))
-    kept = [path for path in folder.rglob("*.nb?") if path.is_file()]
-    assert kept
-    for path in kept:
-        path.write_bytes(pickle.dumps(Bomb(tmp_path / "trace")))
-    for path in [folder, *folder.rglob("*")]:
-        os.chown(path, SOMEBODY_ELSE, SOMEBODY_ELSE)
-    with pytest.warns(UserWarning, match="Compiled rules are not cached"):
-        run()
-    assert not (tmp_path / "trace").exists()
 
 
 def test_a_place_that_cannot_be_written_to_is_no_cache_and_no_warning(tmp_path):

@@ -10,7 +10,7 @@ import noisewise as nw
 from noisewise.simulation import engine
 from noisewise.simulation.compilation import compiled_loop
 from noisewise.simulation.list_run import ListRun
-from noisewise.simulation.run import TIMED_ROUNDS, Pace, Run
+from noisewise.simulation.run import Pace, Run
 from noisewise.simulation.sharing.replications import PARTS
 
 SPHERE = nw.instances.sphere(12, 3)
@@ -68,34 +68,6 @@ def test_machine_code_gives_what_plain_rounds_do(tmp_path, monkeypatch):
         assert np.array_equal(getattr(here, name), getattr(there, name)), name
     assert np.array_equal(plain.pulled, here.pulled)
     assert np.allclose(plain.distance, here.distance, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.long("compiled loops")
-@pytest.mark.parametrize("horizon", [TIMED_ROUNDS, TIMED_ROUNDS + 30])
-@pytest.mark.parametrize("stop", [{}, {"stop": "gap", "eps": 0.9}])
-def test_whatever_is_chosen_gives_what_was_asked_for(horizon, stop, paced):
-    """No trace of the rounds that were timed: bit for bit what naming the engine gives."""
-    shared = {"horizon": horizon, **stop}
-    by_name = [simulated(**shared, compile=wanted) for wanted in (False, True)]
-    paced(1e-6, *[10.0] * engine.TRIES)
-    chosen = [simulated(**shared) for _ in range(2)]
-    assert [sim.engine for sim in chosen] == ["plain", "compiled"]
-    for sim, asked in zip(chosen, by_name, strict=True):
-        for name in PARTS:
-            assert np.array_equal(getattr(sim, name), getattr(asked, name)), name
-
-
-def test_a_hiccup_of_the_machine_decides_nothing(paced):
-    paced(10.0, 1e-6)
-    assert simulated().engine == "plain"
-
-
-def test_a_large_world_gains_nothing_by_machine_code(paced):
-    """What a round has to read takes its time in every engine."""
-    many = nw.instances.sphere(400, 50)
-    paced(*[400 * 50 * engine.PER_NUMBER] * 4)
-    sim = simulated(env=many.environment(nw.schedules.log_uniform), threads=1, replications=100)
-    assert sim.engine == "plain"
 
 
 @pytest.mark.parametrize("blocked", ["missing", "broken"])

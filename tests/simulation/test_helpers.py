@@ -2,9 +2,7 @@
 
 import pickle
 import signal
-import sys
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +10,8 @@ from tests.support.waiting import wait_until
 
 import noisewise as nw
 from noisewise.cli.worlds.racers import choose_racers
-from noisewise.core.compiler.kernels import kernel
-from noisewise.policies.shell.policy import Policy
 from noisewise.simulation.sharing import helpers, replications, team
-from noisewise.simulation.sharing.replications import PARTS, Replications, parts_of
-from noisewise.simulation.sharing.worker import MARK
+from noisewise.simulation.sharing.replications import PARTS, parts_of
 from noisewise.simulation.simulate import make_run
 from noisewise.world import instances
 
@@ -93,67 +88,11 @@ def test_every_rule_and_every_instance_can_be_sent():
         assert all(np.array_equal(here[name], there[name], equal_nan=True) for name in PARTS), policy.name
 
 
-@kernel
-def stubborn(params, state, allowed, sigma, draws):
-    return 0
-
-
-def test_what_a_person_wrote_stays_in_this_process(started):
-    """Sending it would import this file, and run whatever else is in it, in every helper."""
-    env = SOARE.environment(lambda horizon, rng: np.ones(horizon))
-    policy = nw.widest(SOARE.actions)
-    assert_same(simulated(policy, env, threads=1), simulated(policy, env, threads=3))
-    mine = Policy(replace(policy.rule, choose=stubborn), SOARE.actions, policy.options)
-    assert_same(simulated(mine, threads=1), simulated(mine, threads=3))
-    assert not started
-
-
-def test_helpers_and_children_start_no_helpers(started, monkeypatch):
-    monkeypatch.setenv(MARK, "1")
-    simulated(threads=2)
-    monkeypatch.delenv(MARK)
-    monkeypatch.setattr(sys, "executable", "/usr/bin/an-application")
-    simulated(threads=2)
-    assert not started
-
-
-def test_an_error_is_the_one_of_a_single_process(started):
-    """The sigmas of some replications are too small for this rule."""
-    env = SOARE.environment("log-uniform")
-    least = sorted(float(env.sigmas(30, 3, r).min()) for r in range(12))
-    first = [float(env.sigmas(30, 3, r).min()) for r in range(12)]
-    failing = [r for r in range(12) if first[r] < least[1]]
-    assert failing[0] > 3  # a helper meets it: this process has the first ones
-    policy = nw.vaee_as_printed(env.actions, sigma_min=least[1])
-    errors = []
-    for threads in (1, 2):
-        with pytest.raises(ValueError, match="smallest sigma of the schedule") as caught:
-            simulated(policy, env, threads=threads)
-        errors.append((type(caught.value), str(caught.value)))
-    assert errors[0] == errors[1]
-    assert len(started) == 1
-
-
 @pytest.mark.parametrize("begin", ["raise SystemExit(1)", "import os; os.close(0)", "print('hello')"])
 def test_a_helper_that_does_not_start_is_one_fewer(begin, started, monkeypatch):
     monkeypatch.setattr(helpers, "BEGIN", begin)
     assert_same(simulated(threads=1), simulated(threads=3))
     assert len(started) == 2
-
-
-def test_a_helper_that_dies_is_one_fewer(started, monkeypatch):
-    alone = simulated(threads=1)
-    real = Replications.keep
-
-    def keep(self, piece, parts):
-        """After its first answer it is asked no more."""
-        started[0].kill()
-        started[0].wait()
-        real(self, piece, parts)
-
-    monkeypatch.setattr(Replications, "keep", keep)
-    assert_same(alone, simulated(threads=2))
-    assert len(started) == 1
 
 
 def test_an_interrupt_ends_helpers_and_keeps_what_they_did(started, monkeypatch):

@@ -43,19 +43,6 @@ def assert_same(one, two):
             assert left == right, field.name
 
 
-def test_a_frame_has_a_row_per_replication_and_checkpoint(sim):
-    frame = sim.frame()
-    assert len(frame) == sim.replications * sim.checkpoints.size
-    assert frame["policy"].unique().to_list() == ["vaee"]
-    for name in ("advised", "simple_regret", "cumulative_regret", "total_precision", "radius", "bound"):
-        wide = frame.pivot("round", index="replication", values=name).drop("replication").to_numpy()
-        assert np.array_equal(wide, getattr(sim, name))
-    once = frame.group_by("replication", maintain_order=True).first()
-    assert once["stopped"].to_list() == sim.stopped.tolist()
-    assert once["fired"].to_list() == sim.fired.tolist()
-    assert sim.fired.any()
-
-
 @pytest.mark.parametrize("checkpoints", [None, [40], [1, 2, 40], [5], [3, 17]])
 def test_the_actions_measured_stand_in_the_frame_in_order(checkpoints):
     sim = run(checkpoints=checkpoints)
@@ -102,10 +89,6 @@ def test_a_comparison_is_of_pairs(sim, other):
     assert table.row(1, named=True)["difference"] == 0.0
 
 
-def test_a_comparison_is_with_the_first_unless_said_otherwise(sim, other):
-    assert nw.compare([sim, other])["against"].to_list() == ["vaee"] * 2
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -124,15 +107,6 @@ def test_a_comparison_refuses_what_is_not_common(sim, settings, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the text is compared below
         nw.compare([sim, run("round_robin", **settings)])
     assert str(caught.value).startswith(message)
-
-
-def test_given_worlds_differ_if_their_numbers_do():
-    one, two = (
-        run("round_robin", nw.Environment(np.eye(3), theta, np.ones(40)))
-        for theta in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
-    )
-    with pytest.raises(ValueError, match="`simulations` must share their world"):
-        nw.compare([one, two])
 
 
 def test_a_comparison_with_nobody_is_refused(sim):
@@ -178,13 +152,6 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(tmp_path):
         nw.save_simulations(sims, path)
         files.append(path.read_bytes())
     assert files[0] == files[1] == files[2]
-
-
-def test_the_file_says_what_wrote_it(sim, tmp_path):
-    sim.save(tmp_path / "one.parquet")
-    header = json.loads(pl.read_parquet_metadata(tmp_path / "one.parquet")[KEY])
-    assert header["versions"] == {"noisewise": nw.__version__, "numpy": np.__version__}
-    assert header["runs"][0]["seed"] == 2
 
 
 def test_a_file_that_is_no_simulation_gets_one_sentence(sim, tmp_path):
@@ -242,9 +209,3 @@ def test_options_that_no_file_can_hold_get_one_sentence(tmp_path):
     with pytest.raises(TypeError, match="options of policy and world must be plain numbers and strings"):
         sim.save(tmp_path / "x.parquet")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_one_replication_has_no_spread():
-    sim = run(replications=1)
-    assert sim.summary()["low"].to_list() == sim.summary()["high"].to_list()
-    assert "nan" in repr(sim)

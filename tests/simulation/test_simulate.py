@@ -2,16 +2,11 @@
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import TOLD
-from noisewise.core.model.model import Model
 from noisewise.policies.registry import rule_named
 from noisewise.policies.shared.least_squares import State, plain_init
 from noisewise.policies.shell.policy import Policy
@@ -21,34 +16,12 @@ SPHERE = nw.instances.sphere(20, 3)
 ENV = SPHERE.environment(nw.schedules.log_uniform)
 
 
-def test_shapes_and_meanings():
-    sim = nw.simulate(nw.vaee(SPHERE.actions), ENV, horizon=50, replications=12)
-    assert sim.pulled.shape == (12, 50)
-    assert sim.advised.shape == sim.simple_regret.shape == (12, sim.checkpoints.size)
-    assert sim.checkpoints[0] == 1
-    assert sim.checkpoints[-1] == 50
-    assert (sim.simple_regret >= 0).all()
-    assert (np.diff(sim.cumulative_regret, axis=1) >= 0).all()
-    assert (np.diff(sim.total_precision, axis=1) > 0).all()
-    assert sim.stopped.tolist() == [50] * 12
-    assert "12 replications of 50 rounds" in repr(sim)
-
-
 def test_two_policies_face_the_same_world_and_noise():
     sims = [
         nw.simulate(nw.make_policy(name, SPHERE.actions), ENV, horizon=30, replications=4, seed=9)
         for name in ("widest", "round_robin")
     ]
     assert np.array_equal(sims[0].total_precision, sims[1].total_precision)
-
-
-def test_the_seed_decides_everything():
-    one, same, other = (
-        nw.simulate(nw.uniform(SPHERE.actions), ENV, horizon=30, replications=5, seed=seed)
-        for seed in (1, 1, 2)
-    )
-    assert np.array_equal(one.pulled, same.pulled)
-    assert not np.array_equal(one.pulled, other.pulled)
 
 
 def test_the_simulated_rule_is_the_live_policy():
@@ -61,42 +34,6 @@ def test_the_simulated_rule_is_the_live_policy():
         live.tell(action, world.means[action] + world.sigma[t] * world.noise[t], world.sigma[t])
     assert live.recommend() == sim.advised[0, 0]
     assert math.isclose(live.estimate().regret_bound, sim.bound[0, 0], rel_tol=1e-6, abs_tol=1e-12)
-
-
-def test_checkpoints_can_be_chosen():
-    sim = nw.simulate(nw.widest(SPHERE.actions), ENV, horizon=20, replications=2, checkpoints=[5, 20, 5])
-    assert sim.checkpoints.tolist() == [5, 20]
-
-
-class Planned(NamedTuple):
-    model: Model
-    planned: np.ndarray  # (1,): after how many measurements the last plan was made
-
-
-def start(params):
-    return Planned(plain_init(params).model, np.zeros(1))
-
-
-@kernel
-def every_tenth(params, state):
-    return state.model.tally[TOLD] - state.planned[0] >= 10.0
-
-
-def plan(params, state):
-    state.planned[0] = state.model.tally[TOLD]
-    plan.calls += 1
-
-
-def test_a_rule_may_stop_to_plan_and_compiled_runs_agree():
-    rule = replace(rule_named("widest"), name="planner", init=start, plan=plan, wants_plan=every_tenth)
-    sims = []
-    for compiled in effort((False,), (False, True)):
-        policy = Policy(rule, SPHERE.actions, nw.widest(SPHERE.actions).options)
-        plan.calls = 0
-        sims.append(nw.simulate(policy, ENV, horizon=35, replications=1, compile=compiled))
-        assert plan.calls == 3
-    assert np.array_equal(sims[0].pulled, sims[-1].pulled)
-    assert np.allclose(sims[0].cumulative_regret, sims[-1].cumulative_regret)
 
 
 def test_a_rule_that_is_not_compiled_runs_in_plain_numpy():

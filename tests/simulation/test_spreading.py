@@ -41,17 +41,3 @@ def test_an_error_comes_back_and_what_is_done_stays(at_once, tmp_path):
     with pytest.raises(ValueError, match="piece 3 is bad"):
         list(spread(note, pieces(tmp_path, ["bad"]), at_once, lambda piece: piece[0]))
     assert (tmp_path / "bad0").exists()
-
-
-def test_one_piece_needs_no_other_process(tmp_path):
-    assert len(list(spread(note, [("a", 0, str(tmp_path))], 8, lambda piece: piece[0]))) == 1
-    assert int((tmp_path / "a0").read_text()) == os.getpid()
-
-
-@pytest.mark.parametrize("at_once", [1, PROCESSES])
-def test_what_came_out_comes_with_its_piece(at_once):
-    assert sorted(spread(abs, [-1, -2, -3], at_once, lambda piece: piece)) == [(-3, 3), (-2, 2), (-1, 1)]
-
-
-def test_nothing_to_do():
-    assert list(spread(note, [], 2, lambda piece: piece[0])) == []

@@ -85,19 +85,6 @@ def test_compiled_and_plain_runs_measure_what_is_allowed(name):
         )
 
 
-def test_quiet_rounds_pay_on_the_fixed_set_alone():
-    """The contrast: measured 0.0034 in turns and 0.0002 as one set after 2000 rounds."""
-    quiet = nw.schedules.named("rare-quiet", quiet=0.003)
-    runs, ends = effort(20, 100), {}
-    for fixed in (False, True):
-        instance = nw.instances.he_gu([0.003, 1.0], fixed=fixed)
-        env = instance.environment(quiet)
-        assert env.changes is not fixed
-        sim = nw.simulate(nw.vaee(instance.actions), env, horizon=2000, replications=runs, checkpoints=[2000])
-        ends[fixed] = sim.simple_regret[:, 0].mean()
-    assert ends[True] < ends[False] / 5
-
-
 @pytest.mark.parametrize("name", ["vagd", "static_design", "phased_elimination", "precision_tracking"])
 def test_a_rule_that_plans_for_a_fixed_set_is_refused(name):
     policy = nw.make_policy(name, ENV.actions)

@@ -83,13 +83,6 @@ def test_the_averaged_radius_is_the_formula_in_plain_matrices(ridge, rounds):
     assert found == pytest.approx(expected, rel=1e-6)
 
 
-def test_the_averaged_radius_is_smaller_where_theta_is_well_within_its_bound():
-    """d = 8, t = 1000, sigma = 0.1, norm_bound 10: the ridge that fits it is not known beforehand."""
-    model = widest_run(1000, 0.1, ridge=0.01)
-    options = {"ridge": 0.01, "norm_bound": 10.0}
-    assert radius_of("averaged", model, **options) < 0.87 * radius_of("mixture", model, **options)
-
-
 @pytest.mark.parametrize(
     ("options", "name"),
     [

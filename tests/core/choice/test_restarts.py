@@ -152,16 +152,6 @@ def test_restarts_stand_where_information_has_doubled_whatever_the_rewards():
     assert other.places == expected
 
 
-def test_the_last_restarts_are_kept_with_their_own_shares():
-    history = History(5, dim=1, rounds=3000)
-    assert len(history.places) > SLOTS + 1
-    region = history.region()
-    assert region.constants.size <= 1 + SLOTS
-    point = history.theta + 0.01
-    expected = history.written_out(point)[: region.constants.size]
-    np.testing.assert_allclose(values(region, history.units_of(point)), expected, rtol=1e-7, atol=1e-6)
-
-
 @pytest.mark.parametrize("seed", range(effort(1, 3)))
 def test_limits_hold_the_region_and_little_more(seed):
     """In two dimensions the region is followed along 120 directions from a point inside."""
@@ -210,50 +200,3 @@ def test_no_limit_is_larger_than_that_of_the_radius(rounds):
         upper = limits_above(history.model, history.restarts, action, some)
         assert (upper <= ball * (1.0 + 1e-9) + 1e-9).all()
         assert np.isneginf(upper[~some]).all()
-
-
-def test_with_many_measurements_restarts_make_limits_smaller():
-    history = History(8, dim=6, n=30, rounds=800, ridge=6.0 / NORM_BOUND**2)
-    leader = int(np.argmax(history.model.means))
-    look(history.limits, history.model, history.restarts, leader)
-    half = confidence_radius(history.limits, history.model) * contrast_widths(history.model, leader)
-    upper = limits_above(history.model, history.restarts, leader, np.ones(30, dtype=bool))
-    found = np.delete(upper - history.model.means + history.model.means[leader], leader)
-    assert np.median(found / np.delete(half, leader)) < 0.93
-
-
-def test_restarts_that_floats_do_not_carry_are_left_out():
-    history = History(4, dim=3, rounds=60, sigmas=(1e-13, 1e-12))
-    assert history.places
-    assert history.region().constants.size == 1
-    look(history.limits, history.model, history.restarts, 0)
-    upper = limits_above(history.model, history.restarts, 0, np.ones(8, dtype=bool))
-    assert np.isfinite(np.delete(upper, 0)).all()
-
-
-def test_a_look_is_made_once_for_every_number_of_measurements():
-    history = History(6)
-    look(history.limits, history.model, history.restarts, 0)
-    room = history.restarts.room
-    assert room.told[0] == 60.0
-    room.n_found[0] = -1.0
-    look(history.limits, history.model, history.restarts, 1)
-    assert room.n_found[0] == -1.0
-    fold(history.model, 0, 0.0, 1.0)
-    look(history.limits, history.model, history.restarts, 1)
-    assert room.n_found[0] > 1.0
-
-
-def test_the_mean_of_a_restarted_likelihood_ratio_is_one_at_the_truth():
-    """One measurement after a restart at the second: half of what was known, so that there is a variance."""
-    ratios = []
-    for seed in range(2000):
-        history = History(seed, dim=1, n=2, rounds=3, sigmas=(0.5, 0.5000001))
-        if history.places[:1] == [2]:
-            v, b = history.sums(2)
-            prior = v + history.ridge * np.eye(1)
-            # The truth that the prior does not know: it is shrunk by the ridge.
-            ratios.append(math.exp(history.log_ratio(2, prior, np.linalg.solve(prior, b), history.theta)))
-    assert len(ratios) > 700
-    assert abs(np.mean(ratios) - 1.0) < 5.0 * np.std(ratios) / math.sqrt(len(ratios))
-    assert np.std(ratios) > 0.1

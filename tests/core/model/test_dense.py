@@ -14,7 +14,6 @@ from noisewise import schedules
 from noisewise.core.choice.selection import first_largest
 from noisewise.core.model.covariances import contrast_widths, covariance_with, distance_to
 from noisewise.core.model.dense import (
-    copy_model,
     fold,
     log_det,
     new_model,
@@ -124,22 +123,3 @@ def test_sigmas_over_eleven_decades_stay_exact(seed):
         wide, off = naive.largest_errors(model, vectors, history, ridge)
         assert wide < 1e-9, name
         assert off < 1e-6, name
-
-
-def test_a_copy_shares_only_the_vectors():
-    model = new_model(np.eye(3), 1.0)
-    twin = copy_model(model)
-    fold(twin, 0, 1.0, 0.1)
-    assert twin.columns is model.columns
-    assert model.squared_widths[0] == 1.0
-    assert model.tally.sum() == 0.0
-
-
-def test_float32_columns_give_the_same_widths_as_float64():
-    vectors = unit_vectors(np.random.default_rng(5), 20, 6).astype(np.float32)
-    small, large = new_model(vectors.T, 1.0), new_model(vectors.astype(np.float64).T, 1.0)
-    for t in range(40):
-        for model in (small, large):
-            fold(model, t % 20, 0.3, 1e-3 * (t + 1))
-    assert_allclose(small.squared_widths, large.squared_widths, rtol=1e-12)
-    assert_allclose(small.means, large.means, rtol=1e-10)

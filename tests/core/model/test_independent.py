@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import noisewise as nw
 from noisewise.actions.independent import IndependentOptions
-from noisewise.core.model import covariances, independent
+from noisewise.core.model import covariances
 from noisewise.core.model import dense as verbs
 from noisewise.core.model.independent import Separate, separate
 from noisewise.study.models.exact.pooled_model import Border, fill_independent, fill_model
@@ -90,47 +90,6 @@ def test_what_very_quiet_measurements_leave_is_never_less_than_nothing(sigma):
         assert (model.squared_widths >= model.own).all()
         assert (model.own >= 0.0).all()
         assert np.isfinite(covariances.contrast_widths(model, 1)).all()
-
-
-def test_races_of_options_that_nothing_connects_are_those_of_unit_vectors():
-    rng = np.random.default_rng(3)
-    alone, vectors = verbs.new_model(separate(N), 0.5), verbs.new_model(np.eye(N), 0.5)
-    for _ in range(20):
-        option, value, sigma = int(rng.integers(N)), rng.normal(), rng.uniform(0.1, 2.0)
-        verbs.fold(alone, option, value, sigma)
-        verbs.fold(vectors, option, value, sigma)
-    rivals, weights = np.array([4, 2, 1]), np.array([1.0, 0.3, 0.1])
-    found = covariances.squared_covariances(alone, rivals, 1, weights)
-    assert_allclose(
-        found, covariances.squared_covariances(vectors, rivals, 1, weights), rtol=1e-9, atol=1e-15
-    )
-    assert found[0] == 0.0 < found[4]
-
-
-def test_without_a_border_an_option_teaches_about_itself_alone():
-    model = verbs.new_model(separate(3), 0.5)
-    for sigma in (1.0, 1e-8, 1e3):
-        verbs.fold(model, 1, 2.0, sigma)
-    assert_allclose(model.squared_widths, [2.0, 1.0 / (0.5 + 1.0 + 1e16 + 1e-6), 2.0], rtol=1e-12)
-    assert_allclose(model.means, [0.0, 2.0, 0.0], rtol=1e-9)
-    assert_allclose(verbs.theta(model), model.means)
-    assert_allclose(independent.difference_covariances(model, 0, 2), [2.0, 0.0, -2.0])
-
-
-def test_draws_from_the_posterior_have_its_covariance():
-    rng = np.random.default_rng(0)
-    design, weights, values = problem(rng)
-    precision = np.eye(N + BLOCKS) + (design * weights[:, None]).T @ design
-    model = verbs.new_model(Separate(N, np.arange(N), 4), 1.0)
-    right = (design * weights[:, None]).T @ values
-    fill_independent(model, bordered(precision, right), 1.0, 40)
-    draws = np.array(
-        [covariances.perturbed_means(model, rng.standard_normal(N + 4), 1.0) for _ in range(20_000)]
-    )
-    covariance = np.linalg.inv(precision)[:N, :N]
-    scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
-    # Six standard errors of a sample covariance of 20,000 draws.
-    assert np.abs((np.cov(draws.T) - covariance) / scale).max() < 6.0 * np.sqrt(2.0 / 20_000)
 
 
 @given(seed=st.integers(0, 2**32))

@@ -4,7 +4,6 @@ import contextlib
 import gc
 import importlib
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from threadpoolctl import threadpool_limits
 
 from noisewise.core.choice import selection
 from noisewise.core.model import covariances, dense, factor, independent, vectors
-from noisewise.core.native import verbs
 from noisewise.core.native.verbs import extension, is_compiled, numpy_body, numpy_verbs
 from noisewise.core.support import blocks
 from noisewise.policies.rules.ours.vage import noise_history, races, sketch
@@ -158,23 +156,6 @@ def test_choices_are_the_same_at_every_length_and_in_every_place(strange):
             assert_array_equal(*kept)
 
 
-@given(values, st.integers(0, 2**32))
-def test_nobody_is_dropped_by_what_is_no_number(numbers, seed):
-    rng = np.random.default_rng(seed)
-    model = some_model("by action", len(numbers), 2, seed % 100)
-    model.means[:] = numbers
-    kept = [rng.random(len(numbers)) < 0.8] * 2
-    kept[1] = kept[0].copy()
-    if not kept[0].any():
-        return
-    selection.drop_ruled_out(model, kept[0], 0.5)
-    with numpy_verbs(), np.errstate(invalid="ignore", over="ignore"):
-        selection.drop_ruled_out(model, kept[1], 0.5)
-    finite = np.isfinite(numbers)
-    assert_array_equal(kept[0][finite], kept[1][finite])
-    assert_array_equal(kept[0][np.isnan(numbers)], kept[1][np.isnan(numbers)])
-
-
 @pytest.mark.parametrize("border", [0, 1, 3])
 def test_the_independent_model_is_the_same_in_both_bodies(border):
     rng = np.random.default_rng(border)
@@ -240,18 +221,6 @@ def test_every_verb_in_c_stands_on_a_numpy_body():
     assert bodies == compiled
 
 
-def test_threads_fold_into_models_of_their_own_at_the_same_time():
-    def work(seed, out):
-        out[seed] = some_model("by action", 20_000, 6, seed, rounds=40)
-
-    together, alone = {}, {}
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(4), [together] * 4))
-    for seed in range(4):
-        work(seed, alone)
-        assert_array_equal(together[seed].means, alone[seed].means)
-
-
 @pytest.mark.parametrize("layout", ["by action", "by feature, single"])
 def test_long_lists_learn_the_same_over_threads(layout):
     """They are learnt in runs of rows: by the compiled verb, or by NumPy."""
@@ -286,7 +255,3 @@ def test_calls_leak_nothing():
     after = [sys.getrefcount(item) for item in (*model, mask, model)]
     assert after == before[:-1]
     assert sys.getallocatedblocks() - blocks_before < 100
-
-
-def test_the_words_say_how_the_verbs_run():
-    assert "compiled" in verbs.engine_words()

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from noisewise.core.choice import selection
 from noisewise.core.model import covariances, dense
@@ -75,33 +75,12 @@ def test_a_model_that_may_not_be_written_is_left_alone():
         dense.fold(model._replace(means=means), 0, 1.0, 1.0)
 
 
-def test_arguments_may_be_given_by_name():
-    one, other = some_model(), some_model()
-    dense.fold(one, action=2, reward=1.0, sigma=0.5)
-    dense.fold(other, 2, 1.0, 0.5)
-    assert_allclose(one.means, other.means, rtol=1e-12)
-
-
-def test_a_tuple_that_is_too_short_is_no_model():
-    short = tuple.__new__(dense.DenseModel, (np.eye(2), np.eye(2)))
-    with pytest.raises(IndexError):
-        dense.theta(short)
-
-
 def test_masks_that_hold_other_bytes_than_0_and_1_are_read_safely():
     model = some_model()
     odd = np.full(8, 2, np.uint8).view(np.bool_)
     assert selection.first_largest(model.squared_widths, odd) == selection.first_largest(
         model.squared_widths, np.ones(8, np.bool_)
     )
-
-
-def test_subclasses_of_arrays_are_left_to_numpy():
-    class Loud(np.ndarray):
-        pass
-
-    values = np.array([1.0, 3.0, 2.0]).view(Loud)
-    assert selection.first_largest(values, np.ones(3, np.bool_)) == 1
 
 
 def test_without_the_extension_everything_works_and_it_is_said():

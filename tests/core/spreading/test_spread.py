@@ -1,9 +1,7 @@
-"""Pieces of work on executors and on a Dask cluster: every piece once, whatever becomes of the workers."""
+"""Pieces of work on executors and on a Dask cluster: every piece is done once."""
 
-import json
 import os
 import signal
-import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,13 +20,6 @@ def client():
         yield client
 
 
-@pytest.fixture(scope="module")
-def mortals():
-    """A cluster whose workers are processes, which can be killed."""
-    with small_cluster() as client:
-        yield client
-
-
 def square(piece):
     return piece * piece
 
@@ -37,16 +28,6 @@ def refuse_seven(piece):
     if piece == 7:
         raise ValueError("seven is bad")
     return piece
-
-
-def die_once(piece):
-    """Kill the worker that does the first piece, the first time."""
-    number, folder = piece
-    mark = Path(folder) / "died"
-    if number == 0 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number + 100
 
 
 def die_at_three(piece):
@@ -97,46 +78,11 @@ def test_every_piece_comes_back_once_with_its_result_from_a_cluster(client):
         assert list(spread(square, [], workers)) == []
 
 
-def test_what_all_pieces_need_is_handed_to_the_work_with_each(client):
-    wanted = [(k, 10.0**k) for k in range(3)]
-    assert sorted(spread(pow, range(3), client, shared=10.0)) == wanted
-    with ThreadPoolExecutor(2) as executor:
-        assert sorted(spread(pow, range(3), executor, shared=10.0)) == wanted
-
-
-def test_a_scheduler_file_leads_to_its_cluster(client, tmp_path):
-    file = tmp_path / "scheduler.json"
-    # What `dask scheduler --scheduler-file` writes, as far as clients read it.
-    file.write_text(json.dumps({"type": "Scheduler", "address": client.scheduler.address}))
-    assert list(spread(square, [3], file)) == [(3, 9)]
-    assert list(spread(square, [3], str(file))) == [(3, 9)]
-
-
 def test_an_error_in_the_work_is_raised_as_it_is(client):
     with pytest.raises(ValueError, match="seven is bad"):
         list(spread(refuse_seven, range(10), client))
     with ThreadPoolExecutor(2) as executor, pytest.raises(ValueError, match="seven is bad"):
         list(spread(refuse_seven, range(10), executor))
-
-
-@pytest.mark.long("clusters")
-def test_a_worker_that_is_killed_changes_nothing(mortals, tmp_path):
-    pieces = [(k, str(tmp_path)) for k in range(12)]
-    assert sorted(spread(die_once, pieces, mortals)) == [((k, str(tmp_path)), k + 100) for k in range(12)]
-    assert (tmp_path / "died").exists()
-
-
-@pytest.mark.long("clusters")
-def test_a_piece_that_kills_every_worker_is_named_after_all_others_are_done(mortals):
-    done = []
-
-    def collect():
-        for piece, _ in spread(die_at_three, range(6), mortals, name_of=lambda piece: f"piece {piece}"):
-            done.append(piece)
-
-    with pytest.raises(WorkersError, match="all others are done: piece 3"):
-        collect()
-    assert sorted(done) == [0, 1, 2, 4, 5]
 
 
 @pytest.mark.parametrize("place", ["cluster", pytest.param("processes", marks=pytest.mark.long("processes"))])
@@ -173,26 +119,6 @@ def test_strangers_are_refused_in_one_sentence():
     refuse_strangers(here._replace(plain="another", compiled="another"))  # other digits, the same decisions
 
 
-def test_workers_with_other_versions_are_refused_before_the_first_piece(client, tmp_path):
-    workers = workers_on(client)
-    here = identities.identity()
-    workers._here = here._replace(versions=here.versions | {"noisewise": "0.0.9"})
-    with pytest.raises(StrangerError, match=r"^The worker at .* 0\.0\.9 here: install the same versions"):
-        list(spread(make, [("a", str(tmp_path))], workers))
-    assert not list(tmp_path.iterdir())
-
-
-def test_pieces_that_belong_together_are_meant_for_one_worker_and_few_move_when_one_leaves():
-    dask_or_skip()
-    from noisewise.core.spreading.dask_workers import _host_of
-
-    workers = [f"tcp://10.0.0.{k}:80" for k in range(4)]
-    before = {home: _host_of(home, {"one": workers[:2], "other": workers[2:]}) for home in range(40)}
-    after = {home: _host_of(home, {"one": workers[:3]}) for home in range(40)}
-    assert set(before.values()) == set(workers)
-    assert all(after[home] == worker for home, worker in before.items() if worker != workers[3])
-
-
 @pytest.mark.parametrize(
     ("on", "words"),
     [
@@ -211,10 +137,3 @@ def test_what_is_no_place_to_work_is_refused_in_one_sentence(on, words, monkeypa
         list(spread(square, [1], on))
     assert words in str(refused.value)
     assert str(refused.value).count(". ") == 0
-
-
-def test_without_dask_a_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "noisewise.core.spreading.dask_workers", raising=False)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'noisewise\[cluster\]'\.$"):
-        workers_on("tcp://127.0.0.1:1")

@@ -11,7 +11,6 @@ from noisewise.core.support.distributions import (
     chi_square_tails,
     f_quantile,
     f_tails,
-    normal_quantile,
     student_quantile,
 )
 
@@ -109,11 +108,6 @@ def test_a_quantile_of_students_law_has_that_part_below_it(freedom):
         ) / mpmath.sqrt(df * mpmath.pi)
         assert abs(miss / (2 * density * t)) <= NEAR
         assert (found > 0.0) == (part > 0.5)
-
-
-def test_normal_quantiles():
-    for part in PARTS:
-        assert normal_quantile(part) == pytest.approx(scipy.special.ndtri(part), rel=NEAR)
 
 
 def test_the_ends():

@@ -67,10 +67,3 @@ def test_a_file_gets_the_usual_permissions_and_the_mask_of_the_process_stays(tmp
         monkeypatch.undo()
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "a.npz").stat().st_mode) == 0o640
-
-
-def test_a_name_of_any_length_can_be_written(tmp_path):
-    target = tmp_path / ("é" * 120)
-    with written_whole(target) as draft:
-        draft.write_text("x")
-    assert target.read_text() == "x"

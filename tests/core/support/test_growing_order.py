@@ -19,15 +19,6 @@ def is_sorted_like_its_twin(order, group, value):
     return True
 
 
-@pytest.mark.parametrize("groups", [1, 50, 100_000])
-@pytest.mark.parametrize("digits", [0, 1, 9])
-@pytest.mark.parametrize("count", [0, 1, 2000])
-def test_sorting_by_group_and_value(groups, digits, count):
-    rng = np.random.default_rng(count + digits)
-    group, value = rng.integers(groups, size=count), np.round(rng.normal(size=count), digits)
-    assert is_sorted_like_its_twin(GrowingOrder(group, value), group, value)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_what_was_sorted_before_may_have_grown_changed_or_lost_rows(seed):
     rng = np.random.default_rng(seed)
@@ -50,13 +41,6 @@ def test_what_was_sorted_before_may_have_grown_changed_or_lost_rows(seed):
         if before is not None and np.array_equal(group[: before.group.size], before.group):
             merged += new * MERGED <= before.group.size
     assert merged > 10  # it was not sorted anew each time
-
-
-def test_groups_that_are_too_many_for_floats_are_sorted_all_the_same():
-    group = np.array([2**53 + 1, 2**53, 5, 2**53 + 1, *range(20)])
-    value = np.arange(24.0)[::-1]
-    before = GrowingOrder(group[:-1], value[:-1])
-    assert is_sorted_like_its_twin(GrowingOrder(group, value, before), group, value)
 
 
 def test_rows_that_are_alike_are_settled_if_they_are_alike_in_everything_else():

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from tests.support import naive
-from tests.support.playing import random_history, told
+from tests.support.playing import random_history
 
 import noisewise as nw
 
@@ -40,11 +40,3 @@ def test_bayes_gap_is_the_textbooks(seed, horizon):
         possible = means + radius * widths >= (means - radius * widths).max()
         expected = safest if possible[safest] else int(np.where(possible, means, -np.inf).argmax())
         assert policy.recommend() == expected
-
-
-def test_bayes_gap_measures_what_is_allowed():
-    vectors, history = random_history(3)
-    policy = told(nw.bayes_gap(vectors), history)
-    for action in range(9):
-        assert policy.ask(allowed=[action]) == action
-    assert nw.bayes_gap([[1.0]]).ask() == 0

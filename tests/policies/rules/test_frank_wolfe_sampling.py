@@ -63,17 +63,3 @@ def test_the_mixture_of_a_game_has_the_value_of_the_linear_programme(shape):
             bounds=[(0, None)] * n + [(None, None)],
         )
         assert (payoffs @ mixture).min() == pytest.approx(-solved.fun, abs=1e-9 * np.abs(payoffs).max())
-
-
-def test_payoffs_that_are_all_equal_have_a_mixture_too():
-    assert matrix_game.best_mixture(np.full((3, 4), 2.5)).sum() == 1.0
-
-
-def test_gaps_of_many_sigmas_do_no_harm():
-    theta = np.array([0.9, 0.1])
-    policy = nw.frank_wolfe_sampling([[1, 0], [0, 1], [0.7, 0.7]])
-    for _ in range(60):
-        action = policy.ask()
-        policy.tell(action, float(policy.actions.vectors[action] @ theta), 1e-8)
-    assert policy.recommend() == 0
-    assert policy.estimate().theta == pytest.approx(theta, abs=1e-6)

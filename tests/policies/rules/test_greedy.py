@@ -1,8 +1,7 @@
 """Greedy: the largest mean, whatever is not known yet."""
 
-import numpy as np
 from tests.support import naive
-from tests.support.playing import live_choices, random_problem
+from tests.support.playing import random_problem
 
 import noisewise as nw
 
@@ -18,12 +17,3 @@ def test_it_measures_the_largest_mean_of_the_textbook():
             history.append((action, float(vectors[action] @ theta + sigma * unit), sigma))
             policy.tell(*history[-1])
         assert policy.recommend() == naive.first_largest(naive.posterior(vectors, history, 0.6)[0])
-
-
-def test_it_fools_itself():
-    """One lucky value: it stays with an action that is not the best, and its bound does not shrink."""
-    policy = nw.greedy(np.eye(2))
-    policy.tell(0, 0.5, 0.1)
-    pulled = live_choices(policy, np.eye(2), np.array([0.5, 0.9]), np.full(50, 0.1), np.zeros(50))
-    assert pulled == [0] * 50
-    assert policy.estimate().candidates.all()

@@ -22,13 +22,3 @@ def test_h_rage_measures_noisy_actions_more_and_knows_all_differences_equally_we
     assert (wanted * sigmas**2).sum() < 0.9 * (blind * sigmas**2).sum()
     with pytest.raises(ValueError, match="`action_sigma` must be 5 finite numbers above 0"):
         nw.h_rage(SOARE, action_sigma=[1.0, 2.0])
-
-
-def test_h_rage_is_told_the_noise_of_a_simulated_world():
-    noise = nw.world.action_noise.named("spread-out")
-    env = nw.instances.soare(3).environment(np.ones(30), action_sigma=noise)
-    sims = [
-        nw.simulate(make(env.actions), env, horizon=30, replications=2, compiled=False, threads=1)
-        for make in (nw.rage, nw.h_rage)
-    ]
-    assert not np.array_equal(sims[0].pulled, sims[1].pulled)

@@ -66,14 +66,3 @@ def test_deterministic_information_directed_sampling_is_the_textbooks(informatio
             policy.tell(action, reward, own)
             matrix += np.outer(vectors[action], vectors[action]) / own**2
             total += vectors[action] * reward / own**2
-
-
-def test_a_world_says_how_noisy_each_action_is():
-    """Two equal actions, one ten times as noisy: information-directed sampling leaves it alone."""
-    vectors = np.array([[1.0, 0.0], [1.0, 1e-3], [0.0, 1.0]])
-    env = nw.Environment(
-        vectors, [0.5, 0.45], np.full(60, 0.3), announced=True, action_sigma=[10.0, 1.0, 1.0]
-    )
-    sim = nw.simulate(nw.information_directed(env.actions), env, horizon=60, replications=3, compiled=False)
-    counts = np.bincount(sim.pulled.ravel(), minlength=3)
-    assert counts[0] < counts[1] / 5

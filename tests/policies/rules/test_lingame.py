@@ -46,25 +46,6 @@ def test_lingame_is_the_textbooks(single, optimistic):
     play_along(nw.lingame(SOARE, **options), decide, 60, seed=3)
 
 
-def test_many_actions_need_a_single_learner():
-    vectors = np.random.default_rng(0).standard_normal((5001, 2))
-    with pytest.raises(ValueError, match="use learners='single'"):
-        nw.lingame(vectors)
-    assert nw.lingame(vectors, learners="single").ask() == 0
-
-
-def test_gaps_of_many_sigmas_do_no_harm():
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((10, 3))
-    policy = nw.lingame(vectors, learners="single", optimistic=False)
-    for t in range(420):
-        action = policy.ask()
-        policy.tell(
-            action, vectors[action] @ [0.5, 0.2, 0.1] + rng.standard_normal(), 1.0 if t < 400 else 1e-5
-        )
-    assert np.isfinite(policy._state.wanted).all()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_lingame_measures_what_is_furthest_behind(seed):
     rng = np.random.default_rng(seed)
@@ -85,3 +66,10 @@ def test_lingame_is_not_confused_by_an_action_far_ahead():
     state.given[:] = 1e12, 5.0, 7.0, 6.0
     state.wanted[:] = 1.0, 6.0, 8.5, 6.0
     assert lingame_choice(None, state, np.ones(4, np.bool_), 1.0, np.empty(0)) == 2
+
+
+def test_many_actions_need_a_single_learner():
+    vectors = np.random.default_rng(0).standard_normal((5001, 2))
+    with pytest.raises(ValueError, match="use learners='single'"):
+        nw.lingame(vectors)
+    assert nw.lingame(vectors, learners="single").ask() == 0

@@ -18,13 +18,3 @@ def test_od_linbai_halves_down_to_one_within_its_budget():
         kept.append(int(policy._state.survivors.sum()))
     assert sorted(set(kept), reverse=True) == [30, 3, 2, 1]
     assert policy.recommend() == int(np.argmax(vectors @ theta))
-
-
-def test_zero_vectors_do_no_harm():
-    assert nw.od_linbai(np.zeros((3, 2)), horizon=20).ask() in range(3)
-    vectors = np.vstack([np.zeros((3, 4)), -np.eye(4)])
-    policy = nw.od_linbai(vectors, horizon=60)
-    for _ in range(60):
-        action = policy.ask()
-        policy.tell(action, float(vectors[action].sum()), 1.0)
-    assert policy.recommend() < 3

@@ -136,35 +136,6 @@ def test_the_bound_covers_the_regret_at_every_round(noise):
     assert misses <= stats.binom.isf(1e-6, runs, DELTA)
 
 
-def test_it_certifies_sooner_than_vaee_and_says_on_what_it_rests():
-    env = nw.instances.soare(6, reach=30.0).environment(nw.schedules.fast_decaying)
-    shared = {
-        "horizon": 400,
-        "replications": 3,
-        "stop": "gap",
-        "eps": 0.0104,
-        "compiled": False,
-        "threads": 1,
-    }
-    ours = nw.simulate(nw.precision_tracking(env.actions, eps=0.0104), env, **shared)
-    theirs = nw.simulate(nw.vaee(env.actions), env, **shared)
-    assert ours.fired.all()
-    assert ours.covered.all()
-    assert (ours.total_precision[:, -1] < 0.5 * theirs.total_precision[:, -1]).all()
-    text = nw.precision_tracking(env.actions).estimate().certificate
-    for word in (
-        "anytime",
-        "half of delta",
-        "one phase",
-        "no sigma depends",
-        "add up",
-        "ridge's bias",
-        "normal",
-    ):
-        assert word in text
-    assert "sub-Gaussian" in nw.precision_tracking(env.actions, noise="sub-gaussian").estimate().certificate
-
-
 def test_a_later_phase_measures_what_tells_the_finalists_apart():
     instance = nw.instances.soare(4, angle=0.1)
     vectors = np.asarray(instance.actions.vectors)
@@ -192,65 +163,6 @@ def test_what_is_off_the_design_stays_out_of_the_phase():
     assert "no part of the design" in policy.why(off)
 
 
-def test_the_estimate_knows_a_look_at_once_and_takes_the_smaller_bound():
-    vectors, theta, sigmas, rng = problem(5)
-    policy = nw.precision_tracking(vectors, eps=0.3)
-    _, ledgers, bounds = run(policy, vectors, theta, sigmas, rng)
-    assert not policy.rule.wants_plan(policy._params, policy._state)
-    state, estimate = policy._state, policy.estimate()
-    assert estimate.regret_bound <= state.claims[estimate.recommended]
-    assert ledgers[-1, LEVEL] > 1.0
-    assert bounds[-1] <= 0.3
-
-
-def test_one_action_and_copies_of_one():
-    for vectors in ([[1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]]):
-        policy = nw.precision_tracking(vectors, norm_bound=1.0)
-        for _ in range(3):
-            policy.tell(policy.ask(), 0.4, 0.1)
-        assert policy.estimate().regret_bound <= 1e-3
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"eps": -1.0}, "`eps` must be at least 0; got -1.0."),
-        ({"eps": math.nan}, "`eps` must be"),
-        ({"noise": "cauchy"}, "`noise` must be"),
-    ],
-)
-def test_bad_options_are_refused(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        nw.precision_tracking(np.eye(2), **options)
-
-
-def test_copies_of_the_best_are_told_without_harm():
-    policy = nw.precision_tracking([[0, 1], [1, 0], [1, 0]])
-    for _ in range(60):
-        action = policy.ask()
-        policy.tell(action, [0.1, 0.9, 0.9][action], 0.1)
-    assert policy.recommend() in (1, 2)
-    assert policy.n_told == 60
-
-
-def test_what_is_asked_beside_pending_measurements_does_not_depend_on_rewards():
-    vectors = np.random.default_rng(3).standard_normal((8, 3))
-    asked = []
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        policy, under_way, answers = nw.precision_tracking(vectors), [], []
-        while policy._state.ledger[PHASE] == 1.0 and len(answers) < 80:
-            action = policy.ask(pending=[(a, 0.3) for a in under_way])
-            answers.append(action)
-            under_way.append(action)
-            if len(under_way) == 6:
-                policy.tell(under_way.pop(0), rng.standard_normal(), 0.3)
-        asked.append(answers)
-    both = min(map(len, asked))
-    assert both > 20
-    assert asked[0][:both] == asked[1][:both]
-
-
 def test_rounding_between_copies_of_the_best_rules_out_neither():
     """The phase may see the one copy above the other by a last digit, and the mixture below."""
     rng = np.random.default_rng(5)
@@ -269,11 +181,3 @@ def test_rounding_between_copies_of_the_best_rules_out_neither():
         assert left[0]
         assert left[5]
         assert np.isfinite(claims).all()
-
-
-def test_a_certificate_says_that_its_radius_was_given():
-    for make in (nw.vaee, nw.lingape, nw.precision_tracking):
-        assert (
-            make(np.eye(2), radius=2.0).estimate().certificate.startswith("anytime, if the radius that was")
-        )
-        assert "given" not in make(np.eye(2)).estimate().certificate

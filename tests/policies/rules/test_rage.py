@@ -60,16 +60,6 @@ def test_rage_judges_by_the_phase_or_by_everything():
         nw.rage(SOARE, judge_by="al")
 
 
-def test_rage_ends_with_the_best_alone():
-    env = nw.Environment(SOARE, THETA, np.full(4000, 0.2))
-    sim = nw.simulate(
-        nw.rage(SOARE), env, horizon=4000, replications=3, stop="gap", eps=1e-12, compiled=False, threads=1
-    )
-    assert sim.fired.all()
-    assert (sim.simple_regret[:, -1] == 0).all()
-    assert (sim.bound[:, -1] == 0).all()
-
-
 def test_least_squares_of_one_phase():
     given, sums = np.array([2.0, 0.0, 3.0, 0.5, 0.0]), np.array([2.2, 0.0, 0.3, 0.1, 0.0])
     setting = nw.rage(SOARE)._params.setting
@@ -81,14 +71,6 @@ def test_least_squares_of_one_phase():
     theta, root = phase_estimate(setting, given * [1e20, 0, 1, 1, 0], sums * [1e20, 0, 1, 1, 0])
     assert used @ theta == pytest.approx([1.1, 0.1, 0.2])
     assert used[1:] @ root @ root.T @ used[1:].T == pytest.approx(np.diag([1 / 3, 2]))
-
-
-def test_a_quiet_round_does_not_make_rage_certain_of_the_rest():
-    policy, theta = nw.rage(np.eye(2)), np.array([0.1, 0.9])
-    for t in range(110):
-        action = policy.ask()
-        policy.tell(action, float(theta[action]), 1e-8 if t == 0 else 1.0)
-    assert policy.is_candidate(1)
 
 
 @pytest.mark.parametrize("make", [nw.rage, nw.h_rage])

@@ -1,4 +1,4 @@
-"""Top-two Thompson sampling: its leader, its challenger, and what is measured to tell them apart."""
+"""Top-two Thompson sampling: its leader, its challenger, and what is measured to compare them."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ from tests.support import naive
 from tests.support.playing import random_history, told
 
 import noisewise as nw
-from noisewise.policies.rules.identification.top_two_thompson import cheapest_rival
 
 
 @pytest.mark.parametrize("challenger", ["draw", "transport"])
@@ -49,27 +48,6 @@ def test_the_challenger_by_transport_is_the_rival_most_easily_mistaken():
         assert rival_of.ask() == cost.argmin()
 
 
-def test_a_certain_leader_still_gets_a_challenger():
-    """When no draw disagrees, the rival by transport cost stands in."""
-    policy = nw.top_two_thompson(np.eye(3), probe="pair", leader_share=1e-9)
-    for action, value in ((0, 5.0), (1, 0.0), (2, -1.0)):
-        policy.tell(action, value, 1e-3)
-    assert policy.ask() == 1
-
-
-def test_the_closest_rival_is_found_beside_one_that_is_hopeless():
-    """In widths, the leads are 0, 1e6, 2 and 1: the last is the one most easily taken for the leader."""
-    policy = nw.top_two_thompson(np.eye(4), ridge=1e-12)
-    for action, reward in enumerate((0.0, -1e6 * 2**0.5, -2.0 * 2**0.5, -(2**0.5))):
-        policy.tell(action, reward, 1.0)
-    assert cheapest_rival(policy._state.model, 0, np.ones(4, np.bool_)) == 3
-
-
-def test_the_challenger_is_sought_in_a_list():
-    with pytest.raises(ValueError, match="must be a list of vectors for 'top_two_thompson'"):
-        nw.rules.top_two_thompson(nw.Ball(2))
-
-
 @pytest.mark.parametrize("challenger", ["draw", "transport"])
 def test_the_linear_probe_is_the_action_that_teaches_most_about_the_two(challenger):
     thirds = 0
@@ -106,22 +84,3 @@ def test_who_is_compared_need_not_be_allowed():
         policy.seed = seed
         assert policy.ask(allowed=[2, 3]) == 2
         assert policy.ask(allowed=[3]) == 3
-
-
-def test_copies_of_one_action_leave_nothing_to_tell_apart():
-    policy = nw.top_two_thompson(np.array([[1.0, 0.0], [1.0, 0.0]]))
-    assert policy.ask() == 0
-    policy.tell(0, 0.3, 0.5)
-    assert policy.ask() == 0
-
-
-def test_on_soares_instance_the_action_that_tells_the_best_two_apart_is_measured():
-    """The second unit vector is the worst of the good ones, and teaches most; a pair never gets to it."""
-    env = nw.instances.soare(5).environment(np.full(400, 0.3))
-    shares = {}
-    for probe in ("linear", "pair"):
-        policy = nw.top_two_thompson(env.actions, probe=probe)
-        sim = nw.simulate(policy, env, horizon=400, replications=5)
-        shares[probe] = (sim.pulled[:, 200:] == 1).mean()
-    assert shares["linear"] > 0.8
-    assert shares["pair"] < 0.2

@@ -20,12 +20,3 @@ def test_every_allowed_action_is_drawn_equally_often():
     counts = np.bincount(drawn, minlength=5)
     assert counts[1] == 0
     assert stats.chisquare(counts[[0, 2, 3, 4]]).pvalue > FALSE_ALARM
-
-
-def test_a_round_does_not_repeat_the_last_rounds_draw():
-    policy = nw.uniform(np.eye(20), seed=3)
-    pulled = []
-    for _ in range(40):
-        pulled.append(policy.ask())
-        policy.tell(pulled[-1], 0.0, 1.0)
-    assert len(set(pulled)) > 10

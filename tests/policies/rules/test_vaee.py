@@ -32,24 +32,6 @@ def test_vaee_measures_what_the_textbook_measures(explore):
     assert eliminated > 100
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"delta": 0.0}, ValueError, "`delta` must lie strictly between 0 and 1; got 0.0."),
-        ({"delta": 1.5}, ValueError, "`delta` must lie strictly between 0 and 1; got 1.5."),
-        ({"ridge": 0}, ValueError, "`ridge` must be a finite number above 0; got 0."),
-        ({"explore": "some"}, ValueError, "`explore` must be one of 'all', 'candidates'; got 'some'."),
-        ({"recommendation": "last"}, ValueError, "`recommendation` must be 'best' with explore='all'"),
-        ({"seed": -1}, ValueError, "`seed` must be a whole number of at least 0; got -1."),
-        ({"ridg": 1.0}, TypeError, "vaee() has no option 'ridg'. Did you mean 'ridge'?"),
-    ],
-)
-def test_bad_options_get_one_sentence(options, error, message):
-    with pytest.raises(error) as caught:
-        nw.vaee(np.eye(2), **options)
-    assert str(caught.value).startswith(message)
-
-
 def test_the_printed_version_uses_the_printed_choices():
     policy = nw.vaee_as_printed(np.eye(2), sigma_min=0.1)
     assert policy.options["radius"] == "paper"

@@ -20,17 +20,6 @@ def history_of(actions, variances, n=10):
     return history
 
 
-def test_noise_that_belongs_to_actions_is_recognised():
-    rng = np.random.default_rng(0)
-    own = 10 ** rng.uniform(-2, 0, 10)
-    actions = rng.integers(0, 8, 80)  # two are never measured
-    relative = history_of(actions, own[actions]).relative
-    measured = np.unique(actions)
-    truth = own[measured] / own[measured[0]]
-    np.testing.assert_allclose(relative[measured] / relative[measured[0]], truth, rtol=0.3)
-    assert np.all(relative[8:] == 1.0)
-
-
 @pytest.mark.parametrize(
     "schedule", ["fast-decaying", "moderate-spikes", "front-loaded", "log-uniform", "rare-quiet"]
 )

@@ -141,56 +141,6 @@ def test_the_most_settling_is_the_textbooks(seed, sketching):
 
 
 @compiled_only
-def test_a_sketch_misses_no_more_than_it_says(sketching):
-    for seed in SEEDS:
-        vectors = vectors_of(seed, np.random.default_rng(seed)).astype(float)
-        codes, axes, centre = make_sketch(vectors.T)
-        n, dim = vectors.shape
-        rows = codes.transpose(0, 2, 1).reshape(-1, dim)[:n]
-        missed = (vectors - centre - rows @ axes) @ np.linalg.pinv(axes)
-        rounding = 1e-9 * np.abs(vectors).max()
-        assert (np.abs(missed) @ np.abs(axes) <= 0.5001 * np.abs(axes).sum(axis=0) + rounding).all()
-        assert np.abs(vectors - centre - rows @ axes).max() <= 0.51 * np.abs(axes).sum() + rounding
-
-
-@compiled_only
-@pytest.mark.parametrize("seed", range(6))
-def test_hardly_anybody_is_looked_at(seed):
-    """Most vectors may as well be no numbers: they are passed over by their sketch."""
-    rng = np.random.default_rng(seed)
-    vectors = rng.standard_normal((20_000, 12))
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    if seed % 2:
-        vectors = vectors[vectors[:, 0].argsort()]
-    model = new_model(vectors.T, 1.0)
-    for _ in range(40):
-        action = int(rng.integers(20_000))
-        fold(model, action, float(vectors[action] @ vectors[5] + 0.1 * rng.normal()), 0.1)
-    everybody, sketch, noise = np.ones(20_000, bool), make_sketch(model.columns), new_history(20_000)
-    leader = int(model.means.argmax())
-    rivals, weights = np.empty(RACES, np.int64), np.empty(RACES)
-    closest_races(model, sketch, everybody, leader, 3.0, rivals, weights)
-    wanted = most_settling(model, sketch, rivals, leader, weights, noise, math.nan, everybody)
-    upper = model.means + 3.0 * contrast_widths(model, leader)
-    gains = squared_covariances(model, rivals, leader, weights) / (1.0 + model.squared_widths)
-    racing = [leader, *rivals]
-    for values, low, question in (
-        (upper, np.quantile(upper, 0.9), "races"),
-        (gains, gains[racing].max() / 2, ""),
-    ):
-        poisoned, far = vectors.copy(), values < low
-        far[racing] = False
-        assert far.sum() > 4000
-        poisoned[far] = np.nan
-        other = model._replace(columns=poisoned.T)
-        if question == "races":
-            assert races_of(other, sketch, everybody, leader, 3.0)[0] == rivals[weights > 0.0].tolist()
-        else:
-            found = most_settling(other, sketch, rivals, leader, weights, noise, math.nan, everybody)
-            assert found == wanted
-
-
-@compiled_only
 def test_what_belongs_to_another_model_is_refused(sketching):
     """A sketch of fewer vectors, rivals that are no rows, a history of fewer actions: never read."""
     model, sketch = new_model(np.eye(70), 1.0), make_sketch(np.eye(70))
@@ -204,18 +154,6 @@ def test_what_belongs_to_another_model_is_refused(sketching):
         most_settling(model, sketch, np.array([70, 0, 0, 0]), 0, race, noise, 1.0, everybody)
     with pytest.raises(ValueError, match="noise"):
         most_settling(model, sketch, np.array([1, 0, 0, 0]), 0, race, new_history(69), 1.0, everybody)
-
-
-@pytest.mark.parametrize("verbs", ["compiled", "numpy"])
-def test_nobody_settles_what_nobody_touches(verbs):
-    """Orthogonal options: measuring the third says nothing about the race of the first two."""
-    model, allowed = new_model(np.eye(5), 1.0), np.array([False, False, True, False, False])
-    race = make_sketch(model.columns), np.array([1, 0, 0, 0]), 0, np.eye(4)[0], new_history(5), 0.3
-    if verbs == "numpy":
-        with numpy_verbs():
-            assert most_settling(model, *race, allowed) == -1
-    assert most_settling(model, *race, allowed) == -1
-    assert most_settling(model, *race, ~allowed) == 0
 
 
 def test_options_without_features_race_too():

@@ -10,7 +10,6 @@ from tests.support.playing import quiet_problem
 
 import noisewise as nw
 from noisewise.core.support.randomness import generator
-from noisewise.policies.rules.table_one.varcb import shares_by_gap
 
 
 def textbook_varcb(textbook, variance_left_to_chance, sigma, uniform):
@@ -55,25 +54,3 @@ def test_varcb_measures_what_its_box_says(scale):
     # Both branches, and both outcomes of the second one, have been seen.
     assert 50 < left_to_chance < 430
     assert alternatives > 10
-
-
-def test_shares_by_gap_are_probabilities_that_favour_the_best():
-    rng = np.random.default_rng(3)
-    for _ in range(200):
-        n = int(rng.integers(1, 20))
-        means, plausible = rng.standard_normal(n), rng.random(n) < 0.6
-        plausible[rng.integers(n)] = True
-        best = int(np.argmax(np.where(plausible, means, -np.inf)))
-        shares = shares_by_gap(means, plausible, best, 10 ** rng.uniform(-3, 5))
-        assert shares.sum() == pytest.approx(1.0, abs=1e-12)
-        assert shares[best] >= 1.0 / plausible.sum() - 1e-12
-        assert np.all((shares > 0.0) == plausible)
-        even = shares_by_gap(means, plausible, best, 1e-12)
-        np.testing.assert_allclose(even[plausible], 1.0 / plausible.sum(), rtol=1e-9)
-
-
-def test_a_world_that_does_not_announce_sigma_refuses_varcb():
-    instance = nw.instances.sphere(6, 2)
-    env = instance.environment(nw.schedules.log_uniform)
-    with pytest.raises(ValueError, match="`env` must announce sigma for 'varcb'"):
-        nw.simulate(nw.varcb(instance.actions, horizon=5), env, horizon=5)

@@ -65,8 +65,3 @@ def misses(name, horizon, scale, noise_bound, every):
 def test_the_set_holds_theta(name):
     """At scale 1 the tests can exclude something in the last third."""
     assert misses(name, horizon=2000, scale=1.0, noise_bound=0.5, every=100) <= MOST_MISSES
-
-
-@pytest.mark.long("statistics")
-def test_a_set_that_is_too_small_is_caught():
-    assert misses("voful2", horizon=300, scale=0.02, noise_bound=0.01, every=50) > MOST_MISSES

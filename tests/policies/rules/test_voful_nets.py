@@ -54,27 +54,6 @@ def test_sums_by_action_say_the_same_as_sums_over_all_measurements(dim):
     assert 10 < sum(outcomes) < len(outcomes) - 10
 
 
-def test_nothing_is_excluded_before_64_q_measurements_whatever_they_are():
-    """By Cauchy and Schwarz; a little later a contradiction excludes."""
-    rng = np.random.default_rng(1)
-    vectors, directions = rng.standard_normal((4, 2)) / 4.0, nets.half_sphere(2, 16)
-    q, scale = 5.0, 0.25
-    limit = int(64 * scale**2 * q)
-    points = rng.uniform(-1.0, 1.0, (50, 2))
-    tests = nets.make_tests(vectors, directions, horizon=100)
-    for values in (rng.standard_normal(limit), np.full(limit, 1e6), 10 ** rng.uniform(-3, 9, limit)):
-        actions = rng.integers(0, 4, limit)
-        counts = np.bincount(actions, minlength=4).astype(float)
-        means = np.bincount(actions, values, 4) / np.maximum(counts, 1)
-        deviations = np.bincount(actions, (values - means[actions]) ** 2, 4)
-        measured = nets.ActionSums(counts, means, deviations)
-        assert nets.survivors(tests, measured, nets.Cubes(points, 0.0), 1e-12, q, scale).all()
-    for count in (limit - 1, limit + 1):
-        alone = nets.ActionSums(np.array([count, 0.0, 0.0, 0.0]), np.full(4, 1e6), np.zeros(4))
-        alive = nets.survivors(tests, alone, nets.Cubes(points, 0.0), 1e-12, q, scale)
-        assert alive.all() if count < limit else not alive.any()
-
-
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_the_cubes_that_are_left_contain_all_that_passes(dim):
     """Ten thousand points of the ball: those that pass lie in a cube; and the cubes are not everything."""

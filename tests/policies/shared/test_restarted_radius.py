@@ -1,16 +1,10 @@
-"""The restarted radius in policies: in files, in stopping rules; refusals."""
-
-import functools
+"""The restarted radius in policies: bounds, files, refusals."""
 
 import numpy as np
 import pytest
-from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.actions.independent import IndependentOptions
-from noisewise.policies.registry import rule_named
-from noisewise.policies.shell.restarting import restarted
-from noisewise.testing import check_rule
 
 
 def told(policy, seed=0, rounds=120, sigma=0.4):
@@ -30,24 +24,6 @@ def sphere(n=20, dim=4, seed=1):
     return vectors / np.linalg.norm(vectors, axis=1)[:, None]
 
 
-@pytest.mark.parametrize("stop", ["glr", "gap"])
-def test_stopping_rules_use_restarts_in_both_engines(stop):
-    ways = effort((False,), (False, True))
-    instance = nw.instances.sphere(12, 6)
-    env = instance.environment(np.full(1500, 0.5))
-    arguments = {"horizon": 1500, "replications": effort(1, 4), "stop": stop, "eps": 0.3}
-    stopped = {}
-    for radius in ("averaged", "restarted"):
-        policy = nw.widest(instance.actions, radius=radius, ridge="dim", norm_bound=2.0)
-        sims = [nw.simulate(policy, env, compiled=compiled, **arguments) for compiled in ways]
-        np.testing.assert_array_equal(sims[0].stopped, sims[-1].stopped)
-        assert sims[-1].fired.all()
-        assert (sims[-1].simple_regret[:, -1] <= 0.3).all()
-        stopped[radius] = sims[-1].stopped
-    # The same actions are measured, whatever the radius: the certificate alone makes the difference.
-    assert np.log(stopped["restarted"] / stopped["averaged"]).mean() < -0.02
-
-
 def test_bounds_and_candidates_are_within_those_of_the_radius():
     """What the martingale from the start allows by itself, at its share of delta, allows no less."""
     vectors = sphere()
@@ -59,13 +35,6 @@ def test_bounds_and_candidates_are_within_those_of_the_radius():
     assert found.candidates.sum() < alone.candidates.sum()
     assert found.candidates[found.recommended]
     assert found.certificate == "anytime"
-
-
-def test_every_recommendation_has_a_bound():
-    vectors = sphere()
-    for recommendation in ("best", "smallest-bound", "last", "most-played", "uniform-played"):
-        policy = told(nw.widest(vectors, radius="restarted", recommendation=recommendation))
-        assert 0.0 < policy.estimate().regret_bound < 2.0
 
 
 def test_it_is_kept_in_a_file_and_in_copies(tmp_path):
@@ -84,19 +53,6 @@ def test_it_is_kept_in_a_file_and_in_copies(tmp_path):
     told(policy, seed=5, rounds=70)
     assert policy.estimate().regret_bound == copy.estimate().regret_bound
     assert policy.fresh().estimate().n_told == 0
-
-
-def test_looking_changes_nothing():
-    looked, unlooked = (nw.vage(sphere(), radius="restarted") for _ in range(2))
-    rng = np.random.default_rng(2)
-    for _ in range(40):
-        assert looked.ask() == unlooked.ask()
-        looked.estimate()
-        looked.ask(pending=[0, 1])
-        row, reward = looked.ask(), float(rng.normal())
-        looked.tell(row, reward, 0.5)
-        unlooked.tell(row, reward, 0.5)
-    assert looked.estimate().regret_bound == unlooked.estimate().regret_bound
 
 
 def test_one_action_needs_no_bound_and_actions_in_a_plane_have_one():
@@ -119,11 +75,6 @@ def test_copies_of_the_best_action_do_not_keep_a_simulation_from_stopping():
     assert not rule.certain(params, state, 1, 0.0, radius)
 
 
-@pytest.mark.long("compiled loops")
-def test_it_is_a_rule_like_any_other():
-    check_rule(functools.partial(nw.vage, radius="restarted"))
-
-
 def test_half_of_delta_may_belong_to_something_else():
     """The other half is for looks of fixed designs: restarts have their share of one half."""
     vectors = sphere()
@@ -133,12 +84,6 @@ def test_half_of_delta_may_belong_to_something_else():
     assert found.estimate().regret_bound <= widest.estimate().regret_bound * (1.0 + 1e-9)
 
 
-def test_a_rule_gets_its_restarts_once():
-    rule = rule_named("vage")
-    assert restarted(rule) is restarted(rule)
-    assert nw.vage(np.eye(3), radius="restarted").fresh().rule is restarted(rule)
-
-
 @pytest.mark.parametrize("name", ["vagd", "robust_vaee", "static_design", "adaoful"])
 def test_rules_with_other_bounds_are_refused(name):
     horizon = {"horizon": 50} if name in ("robust_vaee", "adaoful") else {}
@@ -146,13 +91,14 @@ def test_rules_with_other_bounds_are_refused(name):
         getattr(nw.rules, name)(np.eye(3), radius="restarted", **horizon)
 
 
-def test_options_without_features_and_infinite_sets_are_refused():
-    with pytest.raises(ValueError, match="`radius` must not be 'restarted' for options without features"):
-        nw.vage(IndependentOptions(5), radius="restarted")
+@pytest.mark.parametrize("radius", ["averaged", "restarted"])
+def test_options_without_features_and_theory_refuse_radii_that_look_at_the_estimate(radius):
+    with pytest.raises(ValueError, match=f"`radius` must not be '{radius}' for options without features"):
+        nw.vage(IndependentOptions(5), radius=radius)
+    with pytest.raises(ValueError, match=f"`radius` must not be '{radius}' here"):
+        nw.theory.vaee_bound(np.ones(10), 3, radius=radius)
+
+
+def test_infinite_sets_are_refused():
     with pytest.raises(ValueError, match="`radius` must not be 'restarted' on an infinite set"):
         nw.vaee(nw.Ball(3), radius="restarted")
-
-
-def test_theory_knows_no_restarted_radius_beforehand():
-    with pytest.raises(ValueError, match="`radius` must not be 'restarted' here"):
-        nw.theory.vaee_bound(np.ones(10), 3, radius="restarted")

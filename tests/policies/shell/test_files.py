@@ -109,17 +109,6 @@ def test_a_header_with_odd_entries_is_refused_or_harmless(entry, whole, tmp_path
             refused(path)
 
 
-@pytest.mark.parametrize(
-    "option", ["radius", "ridge", "norm_bound", "delta", "seed", "share", "recommendation"]
-)
-def test_odd_options_are_refused_in_words(option, whole, tmp_path):
-    options = json.loads(str(arrays_of(whole)["header"]))["options"]
-    for value in ODD:
-        loaded_or_refused(rewritten(whole, tmp_path / "odd.npz", {"options": options | {option: value}}))
-    options.pop(option)
-    loaded_or_refused(rewritten(whole, tmp_path / "odd.npz", {"options": options}))
-
-
 def test_a_header_that_is_nested_without_end_is_refused(whole, tmp_path):
     deep = arrays_of(whole)
     for text in (
@@ -231,7 +220,3 @@ def test_numbers_that_ask_for_memory_are_refused(tmp_path):
 def test_a_rule_that_is_not_known_is_named(whole, tmp_path):
     path = rewritten(whole, tmp_path / "foreign.npz", {"rule": "sombodys_rule"})
     assert "'sombodys_rule'" in refused(path, "whose rule is known here")
-
-
-def test_a_folder_is_no_policy(tmp_path):
-    refused(tmp_path, "it is no file")

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.policies.shell.on_sets import KEPT, MOST_KEPT
+from noisewise.policies.shell.on_sets import KEPT
 
 
 def played(policy, theta, sigmas, seed=0):
@@ -20,16 +20,6 @@ def played(policy, theta, sigmas, seed=0):
 
 
 THETA = np.array([0.6, 0.0, -0.8])
-
-
-def test_the_recommended_vector_is_best_for_the_estimate_and_near_the_truth():
-    policy = played(nw.vaee(nw.Ball(3)), THETA, np.full(200, 0.1))
-    estimate = policy.estimate()
-    assert_allclose(policy.recommend(), estimate.theta / np.linalg.norm(estimate.theta), atol=1e-12)
-    regret = 1.0 - float(THETA @ policy.recommend())
-    assert regret <= estimate.regret_found <= estimate.regret_bound < 0.05
-    assert "recommends [0.599, " in repr(estimate)
-    assert "vaee on Ball(3, radius=1): 200 measurements" in repr(policy)
 
 
 def test_beliefs_are_those_of_a_list_of_the_same_vectors():
@@ -68,15 +58,6 @@ def test_what_was_ruled_out_once_stays_so():
     assert forgetful.is_candidate(behind)
 
 
-def test_at_most_64_certificates_are_kept():
-    policy = nw.vaee(nw.Ball(2))
-    for k in range(80):
-        policy.tell([1.0, 0.0], 0.5, 2.0 ** (-k / 2 + 20))
-    assert policy._state.memory.tally[KEPT] > MOST_KEPT
-    assert len(policy._state.memory.radii) == MOST_KEPT
-    assert policy.is_candidate(policy.recommend())
-
-
 def test_measuring_among_candidates_measures_candidates():
     for actions in (nw.Ball(3), nw.Hypercube(5), nw.Box([-1.0, -1.0], [1.0, 2.0])):
         policy = nw.vaee(actions, explore="candidates", radius=1.0)
@@ -101,15 +82,6 @@ def test_the_widest_candidate_of_a_hypercube_is_found_exactly():
     alive = np.array([policy.is_candidate(corner) for corner in corners])
     assert 0 < alive.sum() < 32
     assert policy.choice().value == pytest.approx(widths[alive].max(), rel=1e-9)
-
-
-def test_pending_measurements_turn_the_next_one_elsewhere():
-    policy = nw.vaee(nw.Ball(3))
-    first = policy.ask()
-    second = policy.ask(pending=[first])
-    assert abs(first @ second) < 1e-9
-    assert_allclose(policy.ask(pending=[(first, 1e6)]), first, atol=1e-6)
-    assert_allclose(policy.ask(), first)
 
 
 def test_estimates_answer_about_any_vector():
@@ -161,26 +133,11 @@ def test_bad_input_is_refused_in_one_sentence(call, sentence):
     assert policy.n_told == 0
 
 
-def test_lists_have_candidates_too():
-    policy = nw.vaee(np.eye(3), radius=1.0)
-    for row, reward in enumerate((1.0, 0.0, 0.99)):
-        policy.tell(row, reward, 0.01)
-    assert [policy.is_candidate(row) for row in range(3)] == policy.estimate().candidates.tolist()
-    assert not policy.is_candidate(1)
-
-
 def test_a_policy_on_another_set_is_not_loaded(tmp_path):
     nw.vaee(nw.Ball(3)).save(tmp_path / "p.npz")
     assert isinstance(nw.load_policy(tmp_path / "p.npz"), nw.SetPolicy)
     with pytest.raises(ValueError, match="`actions` must be the set this policy was saved with"):
         nw.load_policy(tmp_path / "p.npz", nw.Ball(3, radius=2.0))
-
-
-def test_products_and_large_sets_can_be_saved(tmp_path):
-    actions = nw.Product(nw.Simplex(2), nw.Ball(2), nw.Polytope([[0.0], [1.0]]))
-    policy = played(nw.vaee(actions), np.ones(5) / 3, [0.1, 0.2])
-    policy.save(tmp_path / "p.npz")
-    assert_allclose(nw.load_policy(tmp_path / "p.npz").ask(), policy.ask())
 
 
 def test_a_history_without_room_takes_none_of_many():

@@ -1,4 +1,4 @@
-"""The pictures of docs/serve-pages.md: ``python -m tests.support.page_pictures docs/images``."""
+"""The pictures of docs/serve-pages.md: ``python -m tools.page_pictures docs/images``."""
 
 import base64
 import sys
