@@ -336,3 +336,11 @@ def test_the_order_of_a_pool_is_another_one_in_every_study_unless_a_seed_is_stat
 
 def test_a_study_without_a_pool_keeps_the_usual_seed():
     assert nw.create_study(options=["A", "B"], eps=0.1).specification.seed == 0
+
+
+def test_a_study_of_items_takes_no_bare_number():
+    study = nw.create_study(options=["A", "B"], eps=0.1, items=30)
+    with pytest.raises(ValueError, match="measures options on its items"):
+        study.tell(option="A", value=1)
+    assert study.n_measurements == 0
+    study.tell(option="A", value=1, se=0.1)

@@ -6,10 +6,8 @@ import os
 import random
 import re
 import shlex
-import shutil
 import sys
 import threading
-import time
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +17,6 @@ from typer.main import get_command
 
 import noisewise as nw
 from noisewise.cli.app import app, main
-from noisewise.cli.studies.running import children
 from noisewise.cli.studies.running.placeholders import read_template
 
 #: Prints logs, and then the value of an option with its error.
@@ -229,26 +226,6 @@ def test_what_failed_is_tried_again_at_once_if_wanted():
     assert len(found["failures"]) == 3
 
 
-def test_a_time_out_asks_for_the_option_again(monkeypatch):
-    """Each option hangs at first. A long time seems to pass once its command has seen that the clock runs."""
-
-    class Clock:
-        def monotonic(self):
-            now = time.monotonic() + 1000.0 * len(list(Path().glob("*.seen")))
-            Path("clock-was-read").touch()
-            return now
-
-        sleep = staticmethod(time.sleep)
-
-    monkeypatch.setattr(children, "time", Clock())
-    hang = "rm -f clock-was-read; until [ -e clock-was-read ]; do sleep 0.01; done; touch $1.seen; sleep 600 & sleep 600"
-    script(f'#!/bin/sh\n[ -e "$1.seen" ] || {{ {hang}; }}\nexec ./measure "$1"\n', "slow")
-    found = plain("run", "s.db", "--json", "--timeout", "500", "--", "./slow", "{option}")
-    assert found["failed"] == 3
-    assert reasons() == ["it took longer than the time-out of 500 s, and was ended"] * 3
-    assert found["certificate"]["option"] == "B"
-
-
 def test_the_command_is_told_what_it_measures_by_its_environment():
     script(
         '#!/bin/sh\necho "$NOISEWISE_OPTION/$NOISEWISE_JOB/$NOISEWISE_STUDY/$(basename "$NOISEWISE_OUT")" >> seen\necho "1 ± 1"\n',
@@ -342,35 +319,6 @@ def test_a_reader_takes_the_file_that_a_tool_writes_or_prints(out):
     values = dict(told("h.db").select("option", "value").rows())
     assert values == {"A": pytest.approx(310.0), "B": pytest.approx(210.0)}
     assert set(told("h.db")["kind"]) == {"readings"}
-
-
-@pytest.mark.skipif(shutil.which("hyperfine") is None, reason="hyperfine is not installed")
-def test_hyperfine_itself_measures():
-    for name, seconds in (("slow", 0.2), ("fast", 0.005)):
-        script(f"#!/bin/sh\nsleep {seconds}\n", f"run-{name}")
-    new = [
-        "run",
-        "hf.db",
-        "--new",
-        "slow",
-        "fast",
-        "--goal",
-        "min",
-        "--eps",
-        20,
-        "--unit",
-        "ms",
-        "--budget",
-        12,
-    ]
-    tool = ["hyperfine", "-N", "--runs", "4", "--export-json", "{out}", "./run-{option}"]
-    done = typed(*new, "--reader", "hyperfine", "--", *tool)
-    assert done.exit_code in (0, 3), done.output
-    assert reasons("hf.db") == []
-    assert set(told("hf.db")["kind"]) == {"readings"}
-    values = dict(told("hf.db").select("option", "value").rows())
-    assert 200.0 <= values["slow"] < 5000.0
-    assert 5.0 <= values["fast"] < values["slow"]
 
 
 def test_what_a_reader_does_not_understand_is_a_failure():
@@ -521,13 +469,6 @@ def test_every_refusal_is_one_sentence_before_anything_is_started(line, said, mo
     assert "\n" not in message
     assert [event.kind for event in nw.load_study("s.db").events()] == []
     assert not Path("n.db").exists()
-
-
-def test_the_help_shows_where_the_command_stands():
-    shown = typed("run", "--help").stdout
-    assert "[NAME|TABLE]... -- COMMAND..." in shown
-    assert "--eps" in shown
-    assert "{col:NAME}" in shown
 
 
 PAGE = Path(__file__).parents[4] / "docs" / "running.md"
