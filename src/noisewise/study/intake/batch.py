@@ -263,9 +263,9 @@ def _in_common(rows: Sequence[int], shared: dict[int, int]) -> str:
     """A sentence on rows that may have been told before."""
     pairs = some_of([f"row {rows[at]} = m-{number}" for at, number in sorted(shared.items())])
     return (
-        f"{counted(len(shared), 'row')} without a key may have been told before, in a table with other rows "
-        f'({pairs}). Nothing was told: say repeat="others" if they were measured again; otherwise tell the '
-        "new rows alone or below those of that table, or give rows keys."
+        f"{counted(len(shared), 'row')} without a key may have been told before ({pairs}), or be equal by "
+        'chance. Nothing was told: say repeat="others" if they were measured again; otherwise leave them '
+        "out. Keys for rows avoid this question."
     )
 
 

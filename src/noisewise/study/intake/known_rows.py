@@ -1,18 +1,24 @@
 """Rows without keys that were told before: known by the table that they stood in.
 
 A table that was told before is known if all of its rows stand in the new one, with the same numbers and the
-same content: the new one is the same table, or it has grown. Those rows were told; all others are new.
+same content, and if new measurements are unlikely to agree in every digit: the new table is that one, or it
+has grown. Those rows were told; all others are new. Skipping tables that only happen to be equal would drop
+measurements by their values, and bias the estimates.
 Whatever else a new row has in common with measurements of earlier tables may be chance, a correction, or the
 same measurement in another order. That is for people to say, so such rows are named and not guessed about.
 
 Measurements that were told one by one have no rows: telling one twice is a repeat.
 """
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from noisewise.core.model.dense import Floats
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS
 from noisewise.study.intake.answers import took_its_block
 from noisewise.study.intake.told_before import CONTENT, SAID_AGAIN
 from noisewise.study.log.state import State
@@ -25,6 +31,9 @@ _SIGNED = tuple(part for part in (*CONTENT, *SAID_AGAIN) if part != "values")
 _WHERE = ("block", "instrument", "at")
 _ANYWHERE = (None,) * len(_WHERE)
 _MEASURED = ("option", "minus", "value")
+#: The probability up to which new measurements may equal a table that was told, before nothing is skipped. It
+#: is the largest part of all measurements that can be dropped by their values.
+MOST_BY_CHANCE = 0.01
 Signature = tuple[Any, ...]
 Body = Callable[[int], dict[str, Any]]
 
@@ -36,7 +45,7 @@ class KnownRows(NamedTuple):
     voided: dict[int, int] = {}  # noqa: RUF012 - the same, of measurements that were voided
     same: dict[int, int] = {}  # noqa: RUF012 - rows of a table that was told otherwise, and that say the same
     changed: dict[int, int] = {}  # noqa: RUF012 - rows of such a table that say something else
-    shared: dict[int, int] = {}  # noqa: RUF012 - rows with the value of a measurement that has another row
+    shared: dict[int, int] = {}  # noqa: RUF012 - rows that equal a measurement, perhaps by chance
     missing: tuple[int, ...] = ()  # measurements of such a table that have no row here
 
 
@@ -63,10 +72,14 @@ def find_known(state: State, values: Floats, rows: Sequence[int], body: Body) ->
     size, found = Counter(table_of), Counter(table[number] for number in here)
     whole = {one for one, count in found.items() if count == size[one]}
     told = {place: number for number, place in here.items() if table[number] in whole}
+    doubtful = {}
+    if _by_chance(state, told.values()) * len(size) > MOST_BY_CHANCE:
+        told, doubtful = {}, told
     known = {place: number for place, number in told.items() if number not in state.voided}
     voided = {place: number for place, number in told.items() if number in state.voided}
     others = [n for n in near if table[n] not in whole and n not in state.voided]
-    free = {place: body(place) for place in range(len(rows)) if place not in told} if others else {}
+    unseen = [place for place in range(len(rows)) if place not in told and place not in doubtful]
+    free = {place: body(place) for place in unseen} if others else {}
     shared = _shared(state, others, free)
     version = _version_of(shared, row, table, place_of)
     members = [n for n in numbers if table[n] == version and n not in state.voided]
@@ -74,9 +87,41 @@ def find_known(state: State, values: Floats, rows: Sequence[int], body: Body) ->
     rest = {place_of[row[n]]: n for n in members if n not in here and place_of.get(row[n]) in free}
     return KnownRows(
         known, voided, same, rest,
-        {place: found[0] for place, found in shared.items() if place not in same and place not in rest},
+        doubtful
+        | {place: found[0] for place, found in shared.items() if place not in same and place not in rest},
         tuple(n for n in members if row[n] not in place_of),
     )  # fmt: skip
+
+
+def _by_chance(state: State, numbers: Collection[int]) -> float:
+    """How probable it is that new measurements equal these in every digit, roughly and rather too high.
+
+    Two readings with standard deviation s, rounded to multiples of r, agree with probability r/(2 s √π).
+    """
+    read = [part for number in numbers for part in _as_read(state, state.told[number - 1])]
+    finest = min((_resolution(value) for value, _ in read), default=1.0)
+    return math.prod(min(1.0, finest / (3.5 * sigma)) if sigma else 1.0 for _, sigma in read)
+
+
+def _as_read(state: State, told: dict[str, Any]) -> list[tuple[float, float]]:
+    """What people rounded: readings, or their sum, with its standard deviation."""
+    if "values" in told:
+        return [(one, float(np.std(told["values"]))) for one in told["values"]]
+    scale, many = state.specification.value_scale, told.get("readings", 1)
+    value = float(scale.undone(told["value"]))
+    if told["kind"] == COUNTS:
+        sigma = math.sqrt(value * (1.0 - value) / many)
+    elif told["kind"] == BOUNDED:  # its sigma is the most that is possible, and ratings are often alike
+        sigma = told["sigma"] / 4.0
+    else:
+        sigma = told.get("shown", told.get("sigma", 0.0)) * (value if scale.log else 1.0)
+    return [(value * many, sigma * many)]
+
+
+def _resolution(value: float) -> float:
+    """The place of the last of twelve digits that is not 0."""
+    digits, _, exponent = f"{value:.11e}".partition("e")
+    return 10.0 ** (int(exponent) - len(digits.lstrip("-").rstrip("0").rstrip(".").replace(".", "")) + 1)
 
 
 def _version_of(
