@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,17 +16,7 @@ from noisewise.cli.pages.command_page import reference
 from noisewise.cli.pages.rule_pages import COMMAND, pages
 from noisewise.cli.worlds import side_by_side
 
-SMALL = [
-    "simulate",
-    "-p",
-    "vaee,round_robin",
-    "--instance",
-    "soare:dim=3",
-    "--horizon",
-    "30",
-    "--replications",
-    "5",
-]
+SMALL = shlex.split("simulate -p vaee,round_robin --instance soare:dim=3 --horizon 30 --replications 5")
 
 
 def run(*arguments):
@@ -117,18 +108,10 @@ def test_simulate_runs_rules_side_by_side_and_says_how(monkeypatch):
 
 
 def test_the_same_seed_gives_the_same_file_whatever_the_jobs(tmp_path):
-    for jobs in (1, 3):
-        run(
-            *SMALL,
-            "--no-compile",
-            "--replications",
-            40,
-            "--jobs",
-            jobs,
-            "--out",
-            tmp_path / f"{jobs}.parquet",
-        )
-    assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "3.parquet").read_bytes()
+    files = [tmp_path / "one.parquet", tmp_path / "three.parquet"]
+    for jobs, file in zip((1, 3), files, strict=True):
+        run(*SMALL, "--no-compile", "--replications", 40, "--jobs", jobs, "--out", file)
+    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 @pytest.mark.parametrize(

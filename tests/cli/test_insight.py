@@ -2,7 +2,6 @@
 
 import json
 
-import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -39,33 +38,6 @@ def test_plan(store):
     said = run("plan", store, "--menu", "0.4@1", "--menu", "0.1@50", "--paths", 4).stdout
     assert said.startswith("Until the bound is at most 0.3, cheapest is")
     assert max(map(len, said.splitlines())) <= 80
-
-
-def test_worth(store, tmp_path):
-    content = plain("worth", store)
-    assert content["schema"] == "noisewise.worth/1"
-    assert sum(row["share"] for row in content["measurements"]) == pytest.approx(1.0)
-    assert content["groups"] is None
-    groups = plain("worth", store, "--by", "instrument")["groups"]
-    assert {row["instrument"] for row in groups} == {"probe", "beam"}
-    assert "beam: 1 measurement, " in run("worth", store, "--by", "instrument").stdout
-    out = tmp_path / "ledger.csv"
-    assert f"Wrote {out}." in run("worth", store, "-o", out).stdout.replace("\n", "")
-    assert pl.read_csv(out)["id"].to_list() == ["m-1", "m-2", "m-3", "m-4"]
-
-
-def test_slot(store):
-    first, second = plain("slot", store, 0.05, 0.2)["slots"]
-    assert (first["sigma"], second["sigma"]) == (0.05, 0.2)
-    assert first["option"] in ("A", "B")
-    assert run("slot", store, 0.05).stdout.startswith("sigma 0.05: measure ")
-    assert plain("slot", store, 0.05, "--budget", 1)["slots"][0]["cost"] == 1.0
-    (asked,) = plain("ask", store, "--sigma", 0.05, "--dry-run")["jobs"]
-    assert (first["option"], first["minus"], first["policy"]) == (asked["option"], None, None)
-    (opening,) = plain("slot", store, 0.05, "--block", "Tue")["slots"]
-    assert (opening["block"], opening["opens"]) == ("Tue", True)
-    (pair,) = plain("slot", store, 0.05, "--probe", "difference")["slots"]
-    assert {pair["option"], pair["minus"]} == {"A", "B"}
 
 
 def test_report(store, tmp_path):

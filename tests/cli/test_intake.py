@@ -38,13 +38,6 @@ def refused(store, monkeypatch, capsys):
     return check
 
 
-@pytest.mark.parametrize("name", ["x.xlsx", "x.ods", "x.json", "a.txt"])
-def test_a_file_that_is_no_table_is_not_an_option(refused, tmp_path, name):
-    assert f"{name!r} looks like a file" in refused("init", tmp_path / "new.db", name, "--eps", 1)
-    assert not (tmp_path / "new.db").exists()
-    assert "looks like a file" in refused("init", tmp_path / "new.db", "a.csv", "b.csv", "--eps", 1)
-
-
 def test_a_command_that_ends_with_a_file_is_an_option(tmp_path):
     run("init", tmp_path / "new.db", "sort words.txt", "sort -u words.txt", "--eps", 1)
     assert nw.load_study(tmp_path / "new.db").options == ["sort words.txt", "sort -u words.txt"]

@@ -166,7 +166,6 @@ REFUSED = [
     ("plan i.db", "`noisewise ask` says which come next"),
     ("slot s.db -1", "SIGMA must be a finite number above 0; got -1.0."),
     ("slot s.db .1 --probe pair", "--probe must be one of 'option', 'difference'"),
-    ("worth s.db --by colour", "`what` must be"),
     ("slot s.db .1 --budget 1", "--budget needs costs"),
     ("report s.db --out x.txt", "--out must end in .html; got 'x.txt'."),
     ("report s.db --out nodir/x.html", "--out must be in a folder that exists"),

@@ -123,16 +123,6 @@ def test_export_rebuild_rename_backup(store, tmp_path):
             assert out.stat().st_size > 0
 
 
-def test_words_fit_80_columns_and_have_no_colour(store):
-    run("ask", store, "-n", 2)
-    for option in "ABCD":
-        run("tell", store, option, 1.0, "--se", 0.1)
-    for command in ("status", "best", "certify", "check", "list"):
-        text = run(command, store).stdout
-        assert max(len(line) for line in text.splitlines()) <= 80
-        assert "\x1b" not in text
-
-
 def test_commands_that_look_do_not_write(store):
     before = store.read_bytes()
     for command in ("status", "best", "certify", "check", "export", "list"):

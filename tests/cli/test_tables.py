@@ -182,11 +182,6 @@ def test_a_file_that_is_no_table_is_no_option(refused, tmp_path, name, content, 
     assert not (tmp_path / "new.db").exists()
 
 
-def test_a_list_of_names_in_a_text_says_what_it_is(tmp_path):
-    (tmp_path / "names.txt").write_text("id\nA\nB\n")
-    assert plain("init", tmp_path / "new.db", tmp_path / "names.txt", "--eps", 1)["options"] == 2
-
-
 def test_options_tables_have_dialects_too(tmp_path):
     table = tmp_path / "o.csv"
     table.write_text("id;x (mm);Kosten\nA;1,5;1.000,5\nB;2,5;2,5\n")
@@ -293,8 +288,3 @@ def test_a_spreadsheet_as_it_comes_is_two_refusals_away_from_its_study(refused, 
     assert not (tmp_path / "p.db").exists()
     assert run(*begin, "--eps", 0.005).exit_code == 0
     assert plain("certify", tmp_path / "p.db")["certificate"]["option"] == "Basic"
-
-
-def test_a_wide_eps_is_fine_where_no_per_cent_were_read(tmp_path):
-    (tmp_path / "p.csv").write_text("option,value,se\nA,1.1,0.1\nB,1.2,0.1\n", encoding="utf-8")
-    assert run("init", tmp_path / "p.db", "--from", tmp_path / "p.csv", "--eps", 5).exit_code == 0
