@@ -45,6 +45,7 @@ def refused(*arguments, **more):
 
 
 def test_a_file_of_another_tool_is_imported_once(store, others):
+    assert "m-2 was told as tac data.txt" in refused("import", store, others, "--from", "hyperfine", "--add")
     told = said(run("import", store, others, "--from", "hyperfine", "--add", "--again"))
     assert "Read with the reader hyperfine; value in ms. told 3" in told
     assert "3 rows, all known already." in said(run("import", store, others, "--from", "auto"))

@@ -100,35 +100,6 @@ def test_an_assistant_asks_tells_and_gets_a_certificate(tmp_path, log):
 
 
 @pytest.mark.long("assistants")
-def test_a_refusal_is_one_sentence_in_the_words_of_the_tool_and_the_server_goes_on(store, log):
-    async def talk(client):
-        assert await refused(client, "tell", what="A", value=1.0, se=-0.1) == (
-            "`se` -0.1 is not a standard error, which is above 0. Did the columns lo/hi get swapped?"
-        )
-        assert await refused(client, "tell", what="Z", value=1.0) == (
-            "'Z' is not in the catalogue (3 options). There are A, B, C."
-        )
-        assert await refused(client, "void", measurement="m-99", reason="x") == (
-            "`measurement` must be one of this study's 3, by its id (m-1, …) or key; got 'm-99'."
-        )
-        assert await refused(client, "certify", study="none") == (
-            "there is no study 'none' in this store, which has 'study'."
-        )
-        assert await refused(client, "plan", paths=0) == "`paths` must be at least 2; got 0."
-        assert await refused(client, "ask", n=10**9) == "`n` must be at most 10,000; got 1,000,000,000."
-        assert await refused(client, "mend", event="seven", reason="x") == (
-            "`event` must be a whole number; got 'seven'."
-        )
-        assert await refused(client, "teell") == "there is no tool `teell`. Did you mean 'tell'?"
-        for name in ("restore", "migrate", "simulate", "mcp"):
-            assert (await refused(client, name)).startswith(f"`{name}` is a command for people at a terminal")
-        return await said(client, "status")
-
-    assert with_assistant(talk, store, "--allow-write", log=log)["measurements"] == 3
-    assert measured(store) == 3
-
-
-@pytest.mark.long("assistants")
 def test_assistants_and_other_processes_write_to_the_same_study(store, log):
     async def talk(client):
         others = [

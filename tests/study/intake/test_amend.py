@@ -211,7 +211,7 @@ def test_rows_of_tables_that_correct_are_checked_like_new_ones():
 
 
 def test_an_amended_row_of_a_table_stays_known():
-    table = {"option": ["A", "B"], "value": [1.0, 2.0], "se": [0.1, 0.1]}
+    table = {"option": ["A", "B"], "value": [1.014, 2.103], "se": [0.1, 0.1]}
     study = nw.create_study(options=NAMES, eps=0.1)
     study.tell_many(table)
     study.amend("m-1", "typo", 1.5)

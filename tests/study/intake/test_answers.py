@@ -221,7 +221,7 @@ def test_a_difference_answers_a_suggested_difference_and_no_option():
 
 def test_a_table_that_took_its_blocks_from_suggestions_is_known_when_it_comes_again():
     study, _ = asked({"option": "A", "block": "Tue"}, {"option": "B", "block": "Tue"})
-    bare = {"option": ["A", "B"], "value": [1.5, 2.5], "se": [0.1, 0.1]}
+    bare = {"option": ["A", "B"], "value": [1.512, 2.498], "se": [0.1, 0.1]}
     keyed = bare | {"key": ["k1", "k2"]}
     study.tell_many(keyed, match=True)
     assert in_blocks(study)[-2:] == ["Tue", "Tue"]

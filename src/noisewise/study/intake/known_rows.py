@@ -98,23 +98,22 @@ def _by_chance(state: State, numbers: Collection[int]) -> float:
 
     Two readings with standard deviation s, rounded to multiples of r, agree with probability r/(2 s √π).
     """
-    read = [part for number in numbers for part in _as_read(state, state.told[number - 1])]
+    read = [part for number in numbers for part in _as_read(state.told[number - 1])]
     finest = min((_resolution(value) for value, _ in read), default=1.0)
     return math.prod(min(1.0, finest / (3.5 * sigma)) if sigma else 1.0 for _, sigma in read)
 
 
-def _as_read(state: State, told: dict[str, Any]) -> list[tuple[float, float]]:
+def _as_read(told: dict[str, Any]) -> list[tuple[float, float]]:
     """What people rounded: readings, or their sum, with its standard deviation."""
     if "values" in told:
         return [(one, float(np.std(told["values"]))) for one in told["values"]]
-    scale, many = state.specification.value_scale, told.get("readings", 1)
-    value = float(scale.undone(told["value"]))
+    value, many = told["value"], told.get("readings", 1)
     if told["kind"] == COUNTS:
         sigma = math.sqrt(value * (1.0 - value) / many)
     elif told["kind"] == BOUNDED:  # its sigma is the most that is possible, and ratings are often alike
         sigma = told["sigma"] / 4.0
     else:
-        sigma = told.get("shown", told.get("sigma", 0.0)) * (value if scale.log else 1.0)
+        sigma = told.get("shown", told.get("sigma", 0.0))
     return [(value * many, sigma * many)]
 
 
