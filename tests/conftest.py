@@ -68,7 +68,7 @@ def plain_engine():
 
 
 #: Seconds after which a test is considered stuck.
-PATIENCE = 900
+PATIENCE = 600
 
 
 def within_patience(item):

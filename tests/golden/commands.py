@@ -213,7 +213,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "network": ("init s.db --from glucose.csv --network --goal min --eps 0.2",),
     "arms": ("init s.db --from smoking.csv --arms --map events=r,option=treatment --eps 0.3",),
     "items of a pool": (
-        "init s.db A B --eps 0.1 --items items.csv --bounds 0 1",
+        "init s.db A B --eps 0.1 --items items.csv --bounds 0 1 --seed 0",
         "import s.db item_results.csv",
         "ask s.db --items 2",
         "tell s.db {option} --items {items}",
@@ -223,7 +223,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "export s.db --what items -o i.csv",
     ),
     "items": (
-        "init s.db A B --eps 0.1 --items 30",
+        "init s.db A B --eps 0.1 --items 30 --seed 0",
         *(
             "ask s.db --items 4",
             "tell s.db {option} --items {items}",

@@ -21,7 +21,7 @@ from tests.golden.studies import FAMILIES, write_case
 from tests.golden.study_player import REFUSALS
 from tools.oracle import NoOracleError, make_oracle, player
 
-pytestmark = pytest.mark.long("processes")
+pytestmark = pytest.mark.long("comparisons with 0.2.0")
 
 FRESH = os.environ.get("NOISEWISE_COMPARE") == "fresh"
 EXAMPLES = int(os.environ.get("EXAMPLES", "200"))

@@ -49,8 +49,12 @@ def clock(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     class Clock:
+        reads = 0
+
         def monotonic(self):
-            return time.monotonic() + 2 * UNTIL_LATE * os.path.exists("late")
+            self.reads += 1  # the first sets the deadline, perhaps after the file was made
+            late = self.reads > 1 and os.path.exists("late")
+            return time.monotonic() + 2 * UNTIL_LATE * late
 
         sleep = staticmethod(time.sleep)
 
