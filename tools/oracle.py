@@ -14,7 +14,9 @@ from tools.sources import ROOT
 
 #: The commit of 0.2.0.
 COMMIT = "c985a8dc59bc3b7b5fe9ccd3aa33b035f624d871"
-#: What is needed of it.
+#: A later commit with tests/golden/oracle_player.py, which plays cases with the interface of 0.2.0.
+PLAYER_COMMIT = "2787b5303f1e185bddc7864bdc69ca2302481352"
+#: What is needed of 0.2.0.
 PARTS = ("src", "pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in", "constraints.txt")
 HOME = ROOT / "build" / "oracle"
 PYTHON = HOME / "venv" / "bin" / "python"
@@ -51,6 +53,11 @@ def make_oracle() -> Path:
     return PYTHON
 
 
+def player() -> str:
+    """The source of the program that plays cases: on standard input, with answers on standard output."""
+    return run("git", "-C", str(ROOT), "show", f"{PLAYER_COMMIT}:tests/golden/oracle_player.py")
+
+
 def check_commit() -> None:
     """Refuse a clone without the commit."""
     found = subprocess.run(
@@ -63,8 +70,8 @@ def check_commit() -> None:
         )
 
 
-def run(*command: str) -> None:
-    """Run a command; if it fails, say which, and how its output ends."""
+def run(*command: str) -> str:
+    """Run a command and return its output; if it fails, say which, and how its output ends."""
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError as missing:
@@ -72,6 +79,7 @@ def run(*command: str) -> None:
     if done.returncode:
         last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
         raise NoOracleError(f"0.2.0 cannot be installed in {HOME}: `{' '.join(command)}` failed:\n{last}")
+    return done.stdout
 
 
 def main() -> int:

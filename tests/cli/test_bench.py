@@ -33,12 +33,6 @@ def test_a_candidate_within_eps_is_0_a_slower_one_is_1_and_undecided_is_3():
     assert undecided.stdout.startswith("Undecided: whether")
 
 
-def test_undecided_is_3():
-    done = run("bench", *SLEEPS, "--budget", 4)
-    assert done.exit_code == 3
-    assert "--budget" in done.stdout
-
-
 def test_everything_can_be_written_and_kept(tmp_path):
     out, store = tmp_path / "times.json", tmp_path / "kept.db"
     done = run("bench", *SLEEPS, "--names", "a,b", "--export", out, "--keep", store, "--seed", 1)

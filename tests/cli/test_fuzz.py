@@ -2,6 +2,7 @@
 
 import json
 import random
+import shlex
 
 import pytest
 from typer.testing import CliRunner
@@ -51,19 +52,7 @@ class Fuzzer:
 
     def extras(self):
         """Some options with arguments."""
-        names = [
-            "--se",
-            "--var",
-            "--sd",
-            "--n",
-            "--ci",
-            "--values",
-            "--block",
-            "--key",
-            "--note",
-            "--cost",
-            "--by",
-        ]
+        names = shlex.split("--se --var --sd --n --ci --values --block --key --note --cost --by")
         good = {"--se": "0.1", "--var": "0.1", "--sd": "0.3", "--n": "3", "--ci": "0,3", "--values": "1;2"}
         chosen = self.random.sample(names, self.random.choice([0, 1, 1, 2]))
         return [part for name in chosen for part in (name, self.some(good.get(name, "text"), "0.5"))]

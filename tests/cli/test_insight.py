@@ -1,14 +1,12 @@
 """Looking ahead and back on the command line."""
 
 import json
-import sys
 
-import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import noisewise as nw
-from noisewise.cli import app, main
+from noisewise.cli import app
 from noisewise.cli.studies.outlook import read_menu, read_noise
 
 
@@ -42,52 +40,6 @@ def test_plan(store):
     assert max(map(len, said.splitlines())) <= 80
 
 
-def test_plan_in_days(tmp_path):
-    path = tmp_path / "days.db"
-    study = nw.create_study(path, options=["A", "B", "C"], eps=0.5)
-    for day in ("2026-11-16", "2026-11-17"):
-        for option, value in (("A", 1.0), ("B", 1.3), ("C", 0.8)):
-            study.tell(option=option, value=value, se=0.3, block=day)
-    content = plain("plan", path, "--paths", 4)
-    assert (content["block"], content["batch"], content["rule"]) == (3, 1, "race")
-    (forecast,) = content["forecasts"]
-    assert forecast["unit"] == "day"
-    assert forecast["blocks_low"] <= forecast["blocks"] <= forecast["blocks_high"]
-    said = " ".join(run("plan", path, "--block", 5, "--batch", 5, "--paths", 4).stdout.split())
-    assert "Assumed: blocks of 5, the present one filled up first (2 more) and not counted, 5 asked" in said
-    assert " more day" in said
-    refused = CliRunner().invoke(app, ["plan", str(path), "--batch", "4"])
-    assert isinstance(refused.exception, ValueError)
-    assert "--batch must be at most --block, which is 3" in str(refused.exception)
-
-
-def test_worth(store, tmp_path):
-    content = plain("worth", store)
-    assert content["schema"] == "noisewise.worth/1"
-    assert sum(row["share"] for row in content["measurements"]) == pytest.approx(1.0)
-    assert content["groups"] is None
-    groups = plain("worth", store, "--by", "instrument")["groups"]
-    assert {row["instrument"] for row in groups} == {"probe", "beam"}
-    assert "beam: 1 measurement, " in run("worth", store, "--by", "instrument").stdout
-    out = tmp_path / "ledger.csv"
-    assert f"Wrote {out}." in run("worth", store, "-o", out).stdout.replace("\n", "")
-    assert pl.read_csv(out)["id"].to_list() == ["m-1", "m-2", "m-3", "m-4"]
-
-
-def test_slot(store):
-    first, second = plain("slot", store, 0.05, 0.2)["slots"]
-    assert (first["sigma"], second["sigma"]) == (0.05, 0.2)
-    assert first["option"] in ("A", "B")
-    assert run("slot", store, 0.05).stdout.startswith("sigma 0.05: measure ")
-    assert plain("slot", store, 0.05, "--budget", 1)["slots"][0]["cost"] == 1.0
-    (asked,) = plain("ask", store, "--sigma", 0.05, "--dry-run")["jobs"]
-    assert (first["option"], first["minus"], first["policy"]) == (asked["option"], None, None)
-    (opening,) = plain("slot", store, 0.05, "--block", "Tue")["slots"]
-    assert (opening["block"], opening["opens"]) == ("Tue", True)
-    (pair,) = plain("slot", store, 0.05, "--probe", "difference")["slots"]
-    assert {pair["option"], pair["minus"]} == {"A", "B"}
-
-
 def test_report(store, tmp_path):
     out = tmp_path / "page.html"
     content = plain("report", store, "--out", out, "--noise", "0.05")
@@ -101,45 +53,9 @@ def test_a_report_says_what_it_would_take_if_it_is_asked_to(store, tmp_path):
         assert ("What it would take" in (tmp_path / "page.html").read_text("utf-8")) == said
 
 
-def test_a_unit_stands_behind_the_numbers(tmp_path):
-    store = tmp_path / "study.db"
-    plain("init", store, "A", "B", "--eps", "0.5", "--unit", "ms", "--goal", "min")
-    for option, value in (("A", 1.0), ("B", 2.0)):
-        plain("tell", store, option, str(value), "--se", "0.3")
-    content = plain("best", store)
-    assert content["sentence"] == (
-        "A: at most 0.45 ms above the best of 2, with 95 % confidence. Stopping is allowed (eps 0.5 ms)."
-    )
-    plain("report", store, "--out", tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text("utf-8")
-    assert "Which of 2 options has the smallest value (in ms)?" in page
-    assert "Estimate (ms)" in page
-
-
 def test_levels():
     assert read_noise([]) is None
     assert read_menu([]) is None
     assert read_noise(["0.3", "0.03@0.1"]) == [(0.3, 0.9), (0.03, 0.1)]
     assert read_noise(["0.3@2", "0.1@1"]) == [(0.3, 2.0), (0.1, 1.0)]
     assert read_menu(["0.3@5"]) == [(0.3, 5.0)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("plan", "--noise", "loud"), "--noise must look like 0.3 or 0.3@0.1; got 'loud'"),
-        (("plan", "--noise", "0.3", "--noise", "0.1@1.5"), "--noise must leave something of 1"),
-        (("plan", "--menu", "0.3"), "--menu must look like 0.3@5, a sigma and its cost; got '0.3'"),
-        (("slot", "0"), "SIGMA must be"),
-        (("slot", "0.1", "--probe", "pair"), "--probe must be one of 'option', 'difference'"),
-        (("worth", "--by", "colour"), "`what` must be"),
-        (("report", "--out", "a.pdf"), "--out must end in .html"),
-    ],
-)
-def test_refusals(store, monkeypatch, capsys, arguments, sentence):
-    command, *rest = arguments
-    monkeypatch.setattr(sys, "argv", ["noisewise", command, str(store), *rest])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert left.value.code == 2
-    assert sentence in capsys.readouterr().err

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 
-import polars as pl
 import pytest
 from tests.support.commands import plain, run
 
@@ -39,96 +38,9 @@ def refused(store, monkeypatch, capsys):
     return check
 
 
-def test_se_0_4_with_a_comma_is_refused(store, refused):
-    message = refused("tell", store, "A", "1", "--se", "0,4")
-    assert "--se must have a decimal point: 0.4. For an asymmetric error, down and up, write 0/4" in message
-    assert plain("tell", store, "A", "1", "--se", "0.3/0.4")["measurement"]["se"] == 0.4
-    assert plain("tell", store, "A", "1", "--se", "0.3,0.4")["measurement"]["se"] == 0.4
-    assert "Write numbers with a point: 1.5" in refused("tell", store, "A", "1,5", "--se", "0.4")
-
-
-TABLE = "alloy,HV,se\nA,1.0,0.1\nB,2.0,0.1\n"
-
-
-def test_a_map_that_leaves_out_a_column_se_is_refused(store, refused, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text(TABLE)
-    message = refused("import", store, table, "--map", "option=alloy,value=HV")
-    assert "the table has 'se' that looks like the error bar of 'HV' and is not used" in message
-    assert "say --map option=alloy,value=HV,se=se to use it, or --ignore se to leave it out" in message
-    said = plain("import", store, table, "--map", "option=alloy,value=HV,se=-")
-    assert (said["told"], said["unused_columns"]) == (2, [])
-    assert nw.load_study(store).frame("measurements")["se"].to_list() == [None, None]
-
-
-def test_the_repair_of_a_table_without_its_error_bars(store, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("option,value,se,key\nA,1.0,0.1,k1\nB,2.0,0.1,k2\n")
-    run("import", store, table, "--map", "value=value,key=key,se=-")
-    for key in ("k1", "k2"):
-        run("void", store, key, "without error bars")
-    assert plain("import", store, table)["told"] == 2
-    assert nw.load_study(store).frame("measurements")["se"].to_list() == [None, None, 0.1, 0.1]
-
-
-@pytest.mark.parametrize("name", ["x.xlsx", "x.ods", "x.json", "a.txt"])
-def test_a_file_that_is_no_table_is_not_an_option(refused, tmp_path, name):
-    assert f"{name!r} looks like a file" in refused("init", tmp_path / "new.db", name, "--eps", 1)
-    assert not (tmp_path / "new.db").exists()
-    assert "looks like a file" in refused("init", tmp_path / "new.db", "a.csv", "b.csv", "--eps", 1)
-
-
 def test_a_command_that_ends_with_a_file_is_an_option(tmp_path):
     run("init", tmp_path / "new.db", "sort words.txt", "sort -u words.txt", "--eps", 1)
     assert nw.load_study(tmp_path / "new.db").options == ["sort words.txt", "sort -u words.txt"]
-
-
-def test_release_ask_1_ask_999_releases_nothing(store, refused):
-    run("ask", store, "-n", 2)
-    assert "got 'ask-999'" in refused("release", store, "ask-1", "ask-999")
-    assert len(nw.load_study(store).pending) == 2
-    assert plain("release", store, "ask-1", "ask-2")["jobs"] == ["ask-1", "ask-2"]
-
-
-def test_a_file_without_keys_imported_twice_is_noticed(store, refused, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("option,value,se\nA,1.017,0.1\nB,2.004,0.1\n")
-    run("ask", store, "-n", 3)
-    assert plain("import", store, table)["told"] == 2
-    assert run("import", store, table).stdout == "2 rows, all known already.\n"
-    assert plain("import", store, table, "--again")["told"] == 2
-
-
-def test_a_filled_sheet_imported_twice_is_harmless(store, tmp_path):
-    sheet = tmp_path / "sheet.csv"
-    run("ask", store, "-n", 2, "--out", sheet)
-    pl.read_csv(sheet).with_columns(value=pl.Series([1.0, 2.0]), se=pl.Series([0.1, 0.1])).write_csv(sheet)
-    assert plain("import", store, sheet)["told"] == 2
-    again = plain("import", store, sheet)
-    assert (again["told"], again["known"]) == (0, 2)
-
-
-def test_a_corrected_file_is_refused_whole_and_says_which_rows(store, refused, tmp_path):
-    table = tmp_path / "t.csv"
-    rows = [f"A,{k},0.1,k{k}" for k in range(9)]
-    table.write_text("\n".join(["option,value,se,key", *rows]))
-    run("import", store, table)
-    table.write_text("\n".join(["option,value,se,key", *[row.replace(",0.1,", ",0.2,") for row in rows]]))
-    message = refused("import", store, table)
-    assert "row 1 (key k0, line 2)" in message
-    assert "row 5 (key k4, line 6): m-5 was told as A = 4.0 ± 0.1, and the row says A = 4.0 ± 0.2" in message
-    assert "and 4 more like these." in message
-
-
-def test_a_voided_row_of_a_file_is_said_not_counted(store, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("option,value,se,key\nA,1.0,0.1,k1\nB,2.0,0.1,k2\n")
-    run("import", store, table)
-    run("void", store, "k1", "wrong sample")
-    said = plain("import", store, table)
-    assert (said["told"], said["known"], said["voided"]) == (0, 1, 1)
-    assert "m-1 was told with this key and content and voided (wrong sample)" in said["notes"][0]
-    assert "1 voided before and not counted" in " ".join(run("import", store, table).stdout.split())
 
 
 def test_formulas_are_exported_as_texts_and_read_back(tmp_path):
@@ -196,15 +108,6 @@ def test_a_map_that_leaves_out_blocks_keys_or_differences_is_refused(store, refu
     measurements = nw.load_study(store).frame("measurements")
     assert measurements["block"].to_list() == ["Mon", None]
     assert measurements["key"].to_list() == [None, None]
-
-
-def test_a_table_with_names_of_its_own_is_shown_the_map(store, refused, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text(TABLE)
-    message = refused("import", store, table)
-    assert "for instance --map option=alloy,value=HV,se=se; what it does not name is not used." in message
-    table.write_text("option value se\nA 1.0 0.1\nB 1.0 0.1\n")
-    assert "between its columns; 't.csv' has blanks: 'option value se'" in refused("import", store, table)
 
 
 @pytest.mark.parametrize(

@@ -38,16 +38,6 @@ def test_each_study_shows_its_state_leader_bound_and_count(store):
     assert states["done"]["last_change"].endswith("Z")
 
 
-def test_it_fits_a_small_terminal_and_lines_up(store):
-    lines = run("list", store).stdout.splitlines()
-    assert lines[0].split() == ["study", "state", "leader", "bound", "told", "last", "change"]
-    assert len(lines) == 5
-    assert all(len(line) <= 80 for line in lines)
-    assert all(
-        line[lines[0].index("last") :][:4].isdecimal() for line in lines[1:] if "no results" not in line
-    )
-
-
 def test_certificates_are_left_out_on_demand_and_when_they_take_long(store, monkeypatch):
     quick = plain("list", store, "--quick")
     assert [row["state"] for row in quick["states"]] == [None] * 4

@@ -67,28 +67,8 @@ def test_plans_slots_questions_and_switches_take_per_cent(store):
     assert re.search(r"± 0\.\d+ %", run("worth", store))
 
 
-def test_a_log_study_is_made_from_a_table(tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("option,value [ms],se\na,10.1,0.05\nb,12.2,0.06\na,10.0,0.05\nb,12.0,0.06\n")
-    place = tmp_path / "s.db"
-    run("init", place, "--from", table, "--scale", "log", "--goal", "min", "--eps", "2%")
-    study = nw.load_study(place)
-    assert (study.specification.scale, study.specification.unit) == ("log", "ms")
-    assert study.certificate().option == "a"
-    assert study.certificate().estimate == pytest.approx(math.sqrt(10.0 * 10.1), rel=1e-3)
-
-
 def test_refusals_speak_of_flags(store, tmp_path):
     assert "--scale log" in run("init", tmp_path / "x.db", "a", "b", "--eps", "2%", code=1)
     assert "VALUE -3 has no logarithm" in run("tell", store, "awk", "--", "-3", code=1)
     assert "the certificate is withheld" in run("tell", store, "awk", "10", "--se", "2")
     assert "takes no differences" in run("ask", store, "--probe", "difference", code=1)
-
-
-def test_a_log_study_is_exported_and_read_again(store, tmp_path):
-    run("export", store, "--out", tmp_path / "log.jsonl")
-    again = tmp_path / "again.db"
-    nw.rebuild_study(tmp_path / "log.jsonl", again)
-    assert run("certify", again) == run("certify", store)
-    run("report", again, "--out", tmp_path / "page.html")
-    assert "slower than" in (tmp_path / "page.html").read_text("utf-8")

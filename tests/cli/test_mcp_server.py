@@ -100,60 +100,6 @@ def test_an_assistant_asks_tells_and_gets_a_certificate(tmp_path, log):
 
 
 @pytest.mark.long("assistants")
-def test_a_refusal_is_one_sentence_in_the_words_of_the_tool_and_the_server_goes_on(store, log):
-    async def talk(client):
-        assert await refused(client, "tell", what="A", value=1.0, se=-0.1) == (
-            "`se` -0.1 is not a standard error, which is above 0. Did the columns lo/hi get swapped?"
-        )
-        assert await refused(client, "tell", what="Z", value=1.0) == (
-            "'Z' is not in the catalogue (3 options). There are A, B, C."
-        )
-        assert await refused(client, "void", measurement="m-99", reason="x") == (
-            "`measurement` must be one of this study's 3, by its id (m-1, …) or key; got 'm-99'."
-        )
-        assert await refused(client, "certify", study="none") == (
-            "there is no study 'none' in this store, which has 'study'."
-        )
-        assert await refused(client, "plan", paths=0) == "`paths` must be at least 2; got 0."
-        assert await refused(client, "ask", n=10**9) == "`n` must be at most 10,000; got 1,000,000,000."
-        assert await refused(client, "mend", event="seven", reason="x") == (
-            "`event` must be a whole number; got 'seven'."
-        )
-        assert await refused(client, "teell") == "there is no tool `teell`. Did you mean 'tell'?"
-        for name in ("restore", "migrate", "simulate", "mcp"):
-            assert (await refused(client, name)).startswith(f"`{name}` is a command for people at a terminal")
-        return await said(client, "status")
-
-    assert with_assistant(talk, store, "--allow-write", log=log)["measurements"] == 3
-    assert measured(store) == 3
-
-
-@pytest.mark.long("assistants")
-def test_files_are_those_of_the_folder_and_no_others(store, tmp_path, log):
-    folder = tmp_path / "files"
-    folder.mkdir()
-    (folder / "night.csv").write_text("option,value,se\nA,1.2,0.3\n")
-    (tmp_path / "secret.csv").write_text("option,value,se\nA,9,0.3\n")
-    (folder / "link.csv").symlink_to(tmp_path / "secret.csv")
-
-    async def talk(client):
-        assert (await said(client, "import", table="night.csv"))["told"] == 1
-        for path in (tmp_path / "secret.csv", "../secret.csv", "link.csv", "/etc/passwd"):
-            sentence = await refused(client, "import", table=str(path))
-            assert sentence.startswith("`table` must be a file in the folder of this server;")
-            sentence = await refused(client, "add", options=[str(path)])
-            assert sentence.startswith("`options` must be a file in the folder of this server;")
-        for path in (tmp_path / "out.html", "../out.html", "night.csv"):
-            assert (await refused(client, "report", out=str(path))).startswith("`out` must be a ")
-        assert (await said(client, "report", out="page.html"))["written"] == [str(folder / "page.html")]
-        assert (await said(client, "backup", path="copy.db"))["studies"] == ["study"]
-
-    with_assistant(talk, store, "--allow-write", "--files", folder, log=log)
-    assert sorted(path.name for path in folder.iterdir()) == ["copy.db", "link.csv", "night.csv", "page.html"]
-    assert not (tmp_path / "out.html").exists()
-
-
-@pytest.mark.long("assistants")
 def test_assistants_and_other_processes_write_to_the_same_study(store, log):
     async def talk(client):
         others = [
@@ -194,31 +140,6 @@ def test_a_tool_that_takes_too_long_is_stopped_and_the_others_are_answered(store
 
     sentence = with_assistant(talk, store, "--allow-write", "--seconds", 30, log=log)
     assert sentence == "it took longer than 30 s, and was stopped; see `status`."
-
-
-@pytest.mark.long("assistants")
-def test_a_call_that_is_given_up_does_not_disturb_the_next(store, log):
-    async def talk(client):
-        await said(client, "status")
-        with pytest.raises((MCPError, TimeoutError)):
-            await client.call_tool("plan", LONG_PLAN, read_timeout_seconds=1.0)
-        return (await said(client, "status"))["measurements"]
-
-    assert with_assistant(talk, store, log=log) == 3
-
-
-@pytest.mark.long("assistants")
-def test_a_store_can_be_restored_while_an_assistant_waits(store, tmp_path, log):
-    copy = tmp_path / "copy.db"
-    assert run("backup", store, copy).exit_code == 0
-
-    async def talk(client):
-        await said(client, "tell", what="A", value=1.0, se=0.5)
-        done = run("restore", copy, store)
-        assert done.exit_code == 0, done.exception
-        return (await said(client, "status"))["measurements"]
-
-    assert with_assistant(talk, store, "--allow-write", log=log) == 3
 
 
 @pytest.mark.long("assistants")

@@ -26,29 +26,6 @@ def test_a_study_begins_with_a_network_and_knows_it_afterwards(store):
     )
 
 
-def test_commas_and_semicolons_make_no_difference(store, tmp_path):
-    plain("init", store, "--from", GLUCOSE, "--network", "--eps", "0.2")
-    other = tmp_path / "other.csv"
-    text = GLUCOSE.read_text(encoding="utf-8").replace(",", ";").replace(".", ",")
-    other.write_text(text, encoding="utf-8")
-    assert plain("import", store, other, "--network")["known"] == 26
-
-
-def test_arms_become_log_odds_unless_shares_are_wanted(store, tmp_path):
-    plain("init", store, "--from", SMOKING, "--arms", "--eps", "0.2")
-    shares = tmp_path / "shares.db"
-    plain("init", shares, "--from", SMOKING, "--arms", "--counts", "shares", "--eps", "0.02")
-    kinds = [set(nw.load_study(where).frame("measurements")["kind"]) for where in (store, shares)]
-    assert kinds == [{"known"}, {"counts"}]
-
-
-def test_a_dry_run_shows_what_rows_become_and_tells_nothing(store):
-    plain("init", store, "--from", GLUCOSE, "--network", "--eps", "0.2")
-    shown = run("import", store, GLUCOSE, "--network", "--dry-run").output
-    assert "Understood: treat1 - treat2 is TE, error seTE, in study studlab." in shown.replace("\n", " ")
-    assert plain("status", store)["measurements"] == 26
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

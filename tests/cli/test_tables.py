@@ -92,28 +92,6 @@ def test_what_is_ambiguous_is_refused_in_the_words_of_the_command_line(store, re
     assert "--decimal must be one of '.', ','; got ';'" in refused("import", store, table, "--decimal", ";")
 
 
-def test_an_error_bar_that_is_not_used_stops_with_the_map_that_would_use_it(store, refused, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("alloy,HV (GPa),std error\nA,1.5,0.4\n")
-    message = refused("import", store, table, "--map", "option=alloy,value=HV")
-    assert "--map 'option=alloy,value=HV (GPa),se=std error' to use it, or --ignore 'std error'" in message
-    assert plain("import", store, table, "--map", "option=alloy,value=HV (GPa),se=std error")["told"] == 1
-    table.write_text("alloy,HV (GPa),std error\nB,2.5,0.4\n")
-    assert (
-        plain("import", store, table, "--map", "option=alloy,value=HV", "--ignore", "std error")["told"] == 1
-    )
-    assert [row[2] for row in told(store)] == [0.4, None]
-
-
-def test_blank_error_bars_are_refused_unless_they_are_allowed(store, refused, tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("option,value,se\nA,1.5,0.4\nB,2.5,\nC,3.5,\n")
-    message = refused("import", store, table)
-    assert "row 2 (B, line 3): no error bar in se (nor in row 3 (line 4))" in message
-    assert "--allow-missing-se takes all such rows without" in message
-    assert plain("import", store, table, "--allow-missing-se")["told"] == 3
-
-
 @pytest.mark.parametrize("text", ["0,4", "0,4e-1", ",4", "+0,4"])
 def test_a_decimal_comma_is_never_two_error_bars(store, refused, text):
     assert "--se must have a decimal point" in refused("tell", store, "A", "1", f"--se={text}")
@@ -185,13 +163,6 @@ def test_names_that_are_nearly_the_same_are_told_and_dates_among_names_refused(r
     assert "row 2 (line 3): '2-Sep' looks like a date that a spreadsheet made of another name" in message
 
 
-def test_options_may_have_no_result_yet(tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("option,value,se\nA,1,0.1\nB,,\n")
-    made = plain("init", tmp_path / "n.db", "--from", table, "--eps", 1)
-    assert (made["options"], made["told"]) == (2, 1)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
@@ -209,11 +180,6 @@ def test_a_file_that_is_no_table_is_no_option(refused, tmp_path, name, content, 
     message = refused("init", tmp_path / "new.db", path, "--eps", 1)
     assert sentence.replace("{path}", str(path)) in message
     assert not (tmp_path / "new.db").exists()
-
-
-def test_a_list_of_names_in_a_text_says_what_it_is(tmp_path):
-    (tmp_path / "names.txt").write_text("id\nA\nB\n")
-    assert plain("init", tmp_path / "new.db", tmp_path / "names.txt", "--eps", 1)["options"] == 2
 
 
 def test_options_tables_have_dialects_too(tmp_path):
@@ -322,8 +288,3 @@ def test_a_spreadsheet_as_it_comes_is_two_refusals_away_from_its_study(refused, 
     assert not (tmp_path / "p.db").exists()
     assert run(*begin, "--eps", 0.005).exit_code == 0
     assert plain("certify", tmp_path / "p.db")["certificate"]["option"] == "Basic"
-
-
-def test_a_wide_eps_is_fine_where_no_per_cent_were_read(tmp_path):
-    (tmp_path / "p.csv").write_text("option,value,se\nA,1.1,0.1\nB,1.2,0.1\n", encoding="utf-8")
-    assert run("init", tmp_path / "p.db", "--from", tmp_path / "p.csv", "--eps", 5).exit_code == 0

@@ -3,7 +3,8 @@
 The weights themselves are not kept: where they are not unique, any of them will do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,18 +93,8 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
             base = {"what": "transductive", "n": n, "dim": dim, "directions": k, "kind": kind}
             yield f"{kind} of {k}, {n} x {dim}", {**base, "seed": 500 + at}
             yield f"{kind} of {k}, {n} x {dim}, weighted", {**base, "seed": 550 + at, "weighted": True}
-    yield (
-        "transductive, gap 0.1",
-        {
-            "what": "transductive",
-            "n": 60,
-            "dim": 5,
-            "directions": 9,
-            "kind": "listed",
-            "seed": 600,
-            "gap": 0.1,
-        },
-    )
+    loose = {"what": "transductive", "n": 60, "dim": 5, "directions": 9, "kind": "listed", "seed": 600}
+    yield "transductive, gap 0.1", loose | {"gap": 0.1}
     for name, (directions, options) in REFUSED_DIRECTIONS.items():
         yield (
             f"transductive, refused: {name}",
@@ -180,13 +171,17 @@ def _play_optimal(case: dict[str, Any]) -> dict[str, Any]:
     return facts(answer)
 
 
-def _play_refused(case: dict[str, Any]) -> dict[str, Any]:
-    rows, options = eval(case["rows"], WORDS), eval(case["options"], WORDS)
+def _refuses(design: Callable[..., Any], case: dict[str, Any], argument: str) -> dict[str, Any]:
+    given, options = eval(case[argument], WORDS), eval(case["options"], WORDS)
     try:
-        nw.optimal_design(rows, **options)
+        design(given, **options)
     except (ValueError, TypeError):
         return {"refused": True}
     return {"refused": False}
+
+
+def _play_refused(case: dict[str, Any]) -> dict[str, Any]:
+    return _refuses(nw.optimal_design, case, "rows")
 
 
 def _play_transductive(case: dict[str, Any]) -> dict[str, Any]:
@@ -211,12 +206,8 @@ def _play_transductive(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _play_refused_directions(case: dict[str, Any]) -> dict[str, Any]:
-    directions, options = eval(case["directions"], WORDS), eval(case["options"], WORDS)
-    try:
-        nw.transductive_design(worlds.vectors(case["seed"], 12, 3), directions, **options)
-    except (ValueError, TypeError):
-        return {"refused": True}
-    return {"refused": False}
+    design = partial(nw.transductive_design, worlds.vectors(case["seed"], 12, 3))
+    return _refuses(design, case, "directions")
 
 
 def _play_rounding(case: dict[str, Any]) -> dict[str, Any]:

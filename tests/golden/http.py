@@ -200,35 +200,19 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
     """All of them."""
     for role in ROLES:
         yield f"every route, {role}", {"role": role, "routes": [list(one) for one in all_routes()]}
-    yield (
-        "every route of a server that only reads",
-        {
-            "role": "owner",
-            "read_only": True,
-            "routes": [list(one) for one in all_routes()],
-        },
-    )
+    reading = {"role": "owner", "read_only": True, "routes": [list(one) for one in all_routes()]}
+    yield "every route of a server that only reads", reading
     known = fields_of_commands()
     yield "what commands do", _case(PLAY, known)
     for name, (made, told) in STUDIES.items():
-        steps: list[Request] = [("init", "POST", "", {"name": "tea", **made})]
-        steps += [("tell", "POST", "/tea/tells", body) for body in told]
-        steps += [("status", "GET", "/tea", None), ("check", "GET", "/tea/check", None)]
-        steps += [("ask", "POST", "/tea/asks", {"n": 2}), ("worth", "GET", "/tea/worth", None)]
-        yield name, _case(tuple(steps), known)
-    yield (
-        "refused",
-        {
-            "steps": [
-                {
-                    "method": "POST",
-                    "path": "",
-                    "body": {"name": "tea", "options": ["A", "B", "C"], "eps": 0.1},
-                },
-                *({"method": method, "path": path, "body": body} for method, path, body in REFUSED),
-            ]
-        },
-    )
+        asked: list[Request] = [("init", "POST", "", {"name": "tea", **made})]
+        asked += [("tell", "POST", "/tea/tells", body) for body in told]
+        asked += [("status", "GET", "/tea", None), ("check", "GET", "/tea/check", None)]
+        asked += [("ask", "POST", "/tea/asks", {"n": 2}), ("worth", "GET", "/tea/worth", None)]
+        yield name, _case(tuple(asked), known)
+    first = ("POST", "", {"name": "tea", "options": ["A", "B", "C"], "eps": 0.1})
+    steps = [{"method": one, "path": path, "body": body} for one, path, body in (first, *REFUSED)]
+    yield "refused", {"steps": steps}
 
 
 def all_routes() -> list[tuple[str, str]]:

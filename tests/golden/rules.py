@@ -292,37 +292,20 @@ def _belief(policy: Any) -> dict[str, Any]:
 
 
 def _on_sets(rule: str, seed: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    for at, (name, shape) in enumerate(SETS.items()):
+    for at, name in enumerate(SETS):
         rounds = 8 if name.startswith("large") else 20
-        yield (
-            f"{rule} on a set, {name}",
-            {
-                "world": "set",
-                "rule": rule,
-                "options": NEEDED.get(rule, {}),
-                "seed": seed + at,
-                "set": name,
-                "shape": shape,
-                "rounds": rounds,
-            },
-        )
+        yield f"{rule} on a set, {name}", _set_case(rule, {}, seed + at, name, rounds)
     own = OWN.get(rule, ()) + tuple(one for one in SHARED if one.keys() <= _options_of(rule))
     for at, options in enumerate(own):
         said = ", ".join(f"{name}={value}" for name, value in options.items())
         # The given vectors, the last of which may be recommended, must be in the set.
         name = "large ball" if "explore" in options else ("ball", "ellipsoid", "polytope")[at % 3]
-        yield (
-            f"{rule} on a set, {said}",
-            {
-                "world": "set",
-                "rule": rule,
-                "options": NEEDED.get(rule, {}) | options,
-                "seed": seed + 100 + at,
-                "set": name,
-                "shape": SETS[name],
-                "rounds": 12,
-            },
-        )
+        yield f"{rule} on a set, {said}", _set_case(rule, options, seed + 100 + at, name, 12)
+
+
+def _set_case(rule: str, options: dict[str, Any], seed: int, name: str, rounds: int) -> dict[str, Any]:
+    made = {"world": "set", "rule": rule, "options": NEEDED.get(rule, {}) | options, "seed": seed}
+    return made | {"set": name, "shape": SETS[name], "rounds": rounds}
 
 
 def _set(name: str, shape: dict[str, Any]) -> Any:
@@ -434,18 +417,9 @@ def _simulations() -> Iterator[tuple[str, dict[str, Any]]]:
             rule = rules[(2 * at + turn) % len(rules)]
             if world["instance"] == "he-gu":
                 rule = ("vaee", "weighted_oful")[turn]
-            yield (
-                f"simulate {rule} in {world['instance']}",
-                {
-                    "world": "simulation",
-                    **world,
-                    "rule": rule,
-                    "rule_options": RULES_SIMULATED.get(rule, {}),
-                    "seed": 40 + at,
-                    "horizon": 40,
-                    "replications": 3,
-                },
-            )
+            sized = {"seed": 40 + at, "horizon": 40, "replications": 3}
+            ruled = {"rule": rule, "rule_options": RULES_SIMULATED.get(rule, {})}
+            yield f"simulate {rule} in {world['instance']}", {"world": "simulation"} | world | ruled | sized
     sphere = dict(WORLDS[0], options={"n_actions": 6, "dim": 2}, world="simulation", low=0.02, high=0.2)
     for stop, eps in (("glr", None), ("gap", 0.5), ("glr-log-log", None), ("glr-log", None), ("glr", 0.1)):
         yield (

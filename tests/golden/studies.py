@@ -709,6 +709,14 @@ def relative(case: dict[str, Any], path: str) -> float:
 TIES = ("heavy-1",)
 
 
+def write_case(rng: np.random.Generator, tale: Tale, profile: dict[str, Any]) -> dict[str, Any]:
+    """A case of a family, drawn from the generator."""
+    script = Script(rng, profile)
+    tale(script)
+    question = {key: given for key, given in script.question.items() if given is not None}
+    return {"question": question, "steps": script.steps}
+
+
 def cases() -> Iterator[tuple[str, dict[str, Any]]]:
     """All cases; the number of a case is its seed."""
     for name, (count, tale, profile) in FAMILIES.items():
@@ -716,9 +724,7 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
             if f"{name}-{number}" in TIES:
                 continue
             rng = np.random.default_rng([zlib.crc32(name.encode()), number])
-            script = Script(rng, profile | {"question": {"seed": number} | profile["question"]})
-            tale(script)
-            question = {key: given for key, given in script.question.items() if given is not None}
-            yield f"{name}-{number}", {"question": question, "steps": script.steps}
+            question = {"seed": number} | profile["question"]
+            yield f"{name}-{number}", write_case(rng, tale, profile | {"question": question})
     for name, question in REFUSED.items():
         yield f"refused-{name}", {"question": question, "steps": []}

@@ -1,22 +1,18 @@
 """The records forget nothing: every rule with every option, every command, every route."""
 
 import inspect
-import json
-from pathlib import Path
 
 import typer
-from tests.golden import designs, http, rules, theory
+from tests.golden import designs, http, rules, studies, theory
+from tests.golden.kinds import read_records as recorded
 
 import noisewise as nw
 from noisewise.cli import app
 from noisewise.theory import __all__ as all_of_theory
 
-RECORDS = Path(__file__).parent / "records"
 
-
-def recorded(kind):
-    with (RECORDS / f"{kind}.jsonl").open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+def test_there_are_at_least_300_studies():
+    assert len(recorded(studies.NAME)) >= 300
 
 
 def test_every_rule_is_played_on_lists_with_each_of_its_options():

@@ -81,13 +81,6 @@ def test_a_log_study_says_what_one_told_logarithms_by_hand_says(goal: str, tell:
     assert logs.check().problems == plain.check().problems
 
 
-def test_no_unit_of_the_values_changes_a_bound() -> None:
-    seconds, milliseconds = (_twins("min", _tell_readings, scale=scale)[0] for scale in (1.0, 1000.0))
-    one, other = seconds.certificate(), milliseconds.certificate()
-    assert other.bound == pytest.approx(one.bound, rel=1e-9)
-    assert other.estimate == pytest.approx(1000.0 * (one.estimate or 0.0), rel=1e-12)
-
-
 @given(
     part=st.floats(1e-6, 0.999),
     goal=st.sampled_from(["min", "max"]),
@@ -142,23 +135,6 @@ def _same(logs: Study, plain: Study) -> None:
     assert mine.estimate == pytest.approx(math.exp(theirs.estimate or 0.0), rel=1e-11)
 
 
-@pytest.mark.parametrize("model", ["linear", "linear+deviation"])
-def test_linear_models_are_log_linear(model: str) -> None:
-    rng = np.random.default_rng(2)
-    table = {"id": [f"o{k}" for k in range(12)], "size": np.arange(12.0), "kind": ["x", "y"] * 6}
-    deviation = {} if model == "linear" else {"deviation": "1%"}
-    logs = nw.create_study(options=table, model=model, eps="5%", span="20x", scale="log", **deviation)
-    deviation = {} if model == "linear" else {"deviation": 0.01}
-    eps, span = logs.specification.eps, math.log(20.0)
-    plain = nw.create_study(options=table, model=model, eps=eps, span=span, **deviation)
-    for k in range(30):
-        value = 3.0 * math.exp(0.1 * (k % 12) + 0.02 * rng.standard_normal())
-        logs.tell(option=f"o{k % 12}", value=value, se=0.02 * value)
-        plain.tell(option=f"o{k % 12}", value=math.log(value), se=0.02)
-    _same(logs, plain)
-    assert "the logarithm of an option's value is a weighted sum" in str(logs.certificate())
-
-
 def test_items_are_compared_by_their_geometric_mean() -> None:
     rng = np.random.default_rng(4)
     logs = nw.create_study(
@@ -183,32 +159,6 @@ def test_items_need_bounds_above_zero_whether_or_not_there_is_a_pool() -> None:
         study.tell(option="a", items={"q1": 0.5, "q2": 1})
     with pytest.raises(ValueError, match="need `bounds`"):
         study.tell_many({"option": ["a"], "item": ["q1"], "value": [0.5]})
-
-
-def test_readings_between_bounds_are_so_as_logarithms() -> None:
-    logs = nw.create_study(options=["a", "b"], eps="30%", scale="log", bounds=(1.0, 8.0))
-    ends = (0.0, math.log(8.0))
-    plain = nw.create_study(options=["a", "b"], eps=logs.specification.eps, bounds=ends)
-    rng = np.random.default_rng(7)
-    for _ in range(20):
-        for option, low in (("a", 1.0), ("b", 4.0)):
-            readings = low * (1.0 + rng.random(5))
-            logs.tell(option=option, values=readings)
-            plain.tell(option=option, values=np.log(readings))
-    _same(logs, plain)
-
-
-def test_a_table_of_one_look_is_told_as_it_is() -> None:
-    rng = np.random.default_rng(8)
-    rows = {"option": ["a", "b", "c"] * 8, "value": 5.0 * np.exp(0.03 * rng.standard_normal(24))}
-    rows["se"] = 0.01 * rows["value"]
-    logs = nw.create_study(results=rows, eps="3%", looks="once", scale="log")
-    told = {"option": rows["option"], "value": np.log(rows["value"]), "se": [0.01] * 24}
-    plain = nw.create_study(results=told, eps=logs.specification.eps, looks="once")
-    _same(logs, plain)
-    assert [event.body["value"] for event in logs.events()] == list(rows["value"])
-    again = logs.tell_many(rows)
-    assert (len(again), again.known) == (0, 24)
 
 
 def test_corrections_are_in_the_users_unit() -> None:
@@ -369,20 +319,3 @@ def test_plans_slots_and_suggestions_take_per_cent() -> None:
     assert study.ask(sigma="1%", dry_run=True)[0].sigma == 0.01
     with pytest.raises(ValueError, match="in the unit of your values"):
         plain.ask(sigma="1%")
-
-
-def test_a_wrong_unit_is_found_and_named_in_the_unit_of_the_values() -> None:
-    study = nw.create_study(options=["a", "b"], eps="2%", goal="min", unit="ms", scale="log")
-    rng = np.random.default_rng(1)
-    for k in range(12):
-        for option in "ab":
-            value = 10.0 * math.exp(0.01 * rng.standard_normal())
-            value *= 1000.0 if (k, option) == (5, "a") else 1.0
-            study.tell(option=option, value=value, se=0.01 * value)
-    check = study.check()
-    assert check.causes[0].kind == "unit"
-    (change,) = check.causes[0].remedy["amend"]
-    assert change["measurement"] == "m-11"
-    assert change["value"] == pytest.approx(10.0, rel=0.05)
-    assert change["se"] == pytest.approx(0.1, rel=0.05)
-    assert "1000 times what was expected" in check.causes[0].words

@@ -177,15 +177,6 @@ def test_a_policy_with_books_of_its_own_refuses_differences():
     assert study.frame("events")["kind"].to_list() == ["tell", "policy", "ask"]
 
 
-def test_a_dry_run_reserves_nothing():
-    study = make()
-    before = study.events()
-    jobs = study.ask(3, dry_run=True)
-    assert study.events() == before
-    assert study.pending == []
-    assert [job.option for job in study.ask(3)] == [job.option for job in jobs]
-
-
 def test_a_lease_lasts_a_week_and_then_the_option_is_free():
     clock = Clock()
     study = make(clock=clock)
@@ -234,15 +225,6 @@ def test_amending_is_as_if_it_had_been_told_right():
     assert [event.kind for event in study.events()][-1] == "amend"
     study.amend("typo", "the other alloy, and in readings", option="o4", values=[9.0, 10.0, 11.0])
     assert study.frame("measurements")["kind"].to_list()[-1] == "readings"
-
-
-def test_importing_a_file_again_does_not_undo_a_correction():
-    study = make()
-    table = {"option": ["o1"], "value": [99.0], "se": [0.1], "key": ["a"]}
-    study.tell_many(table)
-    study.amend("a", "misplaced point", value=9.9)
-    assert study.tell_many(table) == []
-    assert study.frame("measurements")["value"].to_list() == [9.9]
 
 
 def test_tables_may_hold_every_kind_of_error_bar(tmp_path):
@@ -339,24 +321,3 @@ def test_a_bound_that_comes_from_the_span_says_so():
     assert certificate.bound == 5.0
     assert "no two options differ by more than 5, as was stated (`span`)" in certificate.assumptions
     assert "1 option never measured (C)." in certificate.notes
-
-
-def test_estimates_say_on_which_level_they_stand():
-    study = nw.create_study(options=["A", "B"], eps=0.5)
-    study.tell(option="A", value=1.0, se=0.1, block="Mon")
-    study.tell(option="B", value=1.5, se=0.1, block="Mon")
-    assert "Estimate for B: 1.5." in repr(study)
-    study.tell(option="A", value=3.0, se=0.1, block="Tue")
-    study.tell(option="B", value=3.5, se=0.1, block="Tue")
-    assert "Estimate for B: 2.5, on the level of the average block" in repr(study)
-    study = nw.create_study(options=["A", "B"], eps=0.5)
-    study.tell(plus="B", minus="A", value=1.0, se=0.1)
-    assert "Estimate for B: 0.5, around 0, because only differences were measured." in repr(study)
-
-
-def test_a_first_measurement_in_a_block_after_some_without_can_be_followed_by_a_question():
-    study = nw.create_study(options=["A", "B", "C"], eps=0.5)
-    for option, value in zip("ABC", (1.0, 3.1, 2.0), strict=True):
-        study.tell(option=option, value=value, se=0.2)
-    study.tell(option="B", value=3.0, se=0.1, block="Tue")
-    assert study.ask()[0].option in "ABC"

@@ -17,11 +17,6 @@ def test_the_faster_command_is_found():
     assert (found.option, found.reached) == ("sleep 0.01", True)
 
 
-def test_names_stand_for_commands():
-    found = bench(["sleep 0.03", "sleep 0.01"], names=["late", "early"], progress=False)
-    assert found.option == "early"
-
-
 def test_commands_that_need_a_shell_get_one_and_all_others_too():
     assert not needs_shell("sort -u 'my file.txt'")
     assert needs_shell("sort file | uniq")

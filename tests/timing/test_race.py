@@ -222,9 +222,3 @@ def test_slow_runs_of_one_option_alone_are_called_its_own_doing():
     both["fitful"] = both["fitful"] / slow
     said = cautions_of(both)[-1]
     assert said.endswith("so that they do little harm.")
-
-
-def test_thousands_of_slow_runs_can_be_counted():
-    slow = np.tile([1.0, 1.0, 2.0], 5000)
-    said = cautions_of({"fitful": slow, "steady": np.ones(15000)})[-1]
-    assert "of them of `fitful`" in said

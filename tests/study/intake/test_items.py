@@ -57,15 +57,6 @@ def test_the_order_is_random_and_depends_on_names_and_seed_alone():
     assert share.max() < 0.08
 
 
-def test_telling_goes_on_along_the_order(study):
-    first = study.next_items("A", 4)
-    measured = study.tell(option="A", items=dict.fromkeys(reversed(first), 1))
-    assert (measured.value, measured.kind) == (1.0, "items")
-    assert study.next_items("A", 4) != first
-    assert study.next_items("B", 4) == first
-    assert set(study.next_items("A", 100)) == set(NAMES) - set(first)
-
-
 @pytest.mark.parametrize(
     ("given", "kind", "said"),
     [
@@ -147,16 +138,6 @@ def test_a_study_that_began_otherwise_takes_no_items():
         study.tell(option="A", items={"q1": 1})
     with pytest.raises(ValueError, match="began with other measurements"):
         study.tell_many({"option": ["A"], "item": ["q1"], "value": [1]})
-
-
-def test_other_measurements_may_follow_items():
-    study = study_of([[1, 0, 1] * 30, [1, 1, 1] * 30])
-    before = study.certificate().bound
-    study.tell(option="A", successes=300, trials=500)
-    study.tell(option="B", successes=480, trials=500)
-    after = study.certificate()
-    assert after.option == "B"
-    assert after.bound <= before
 
 
 def test_corrections_change_values_and_nothing_else(study):
@@ -336,3 +317,11 @@ def test_the_order_of_a_pool_is_another_one_in_every_study_unless_a_seed_is_stat
 
 def test_a_study_without_a_pool_keeps_the_usual_seed():
     assert nw.create_study(options=["A", "B"], eps=0.1).specification.seed == 0
+
+
+def test_a_study_of_items_takes_no_bare_number():
+    study = nw.create_study(options=["A", "B"], eps=0.1, items=30)
+    with pytest.raises(ValueError, match="measures options on its items"):
+        study.tell(option="A", value=1)
+    assert study.n_measurements == 0
+    study.tell(option="A", value=1, se=0.1)

@@ -4,7 +4,6 @@ import json
 import math
 from collections import Counter
 
-import numpy as np
 import pytest
 from tests.support.reader_cases import FIXTURES
 
@@ -137,20 +136,3 @@ def test_a_run_that_has_grown_is_a_correction_and_not_a_second_run():
     assert study.n_measurements == 1
     study.import_from(table(text), "battles", run="april")
     assert study.n_measurements == 2
-
-
-def test_errors_of_simulated_battles_are_as_large_as_told():
-    rng = np.random.default_rng(5)
-    chances = rng.dirichlet([6.0, 6.0, 1.0], size=600)  # of winning, losing and a tie
-    counts = np.array([rng.multinomial(80, chance) for chance in chances])
-    rows = [f"a,m{k},{won},{lost},{ties}" for k, (won, lost, ties) in enumerate(counts)]
-    found = read(table("model_a,model_b,wins_a,wins_b,ties\n" + "\n".join(rows)), "battles").rows
-    off = [
-        (row.fields["value"] - (chance[0] - chance[1])) / row.fields["se"]
-        for row, chance in zip(found, chances, strict=True)
-    ]
-    # A tie scatters less than a win and a loss: 1 is the largest that the variance can be.
-    variance = np.mean(1.0 - chances[:, 2] - (chances[:, 0] - chances[:, 1]) ** 2)
-    assert abs(np.mean(off)) < 0.15
-    assert np.var(off) == pytest.approx(variance, abs=0.15)
-    assert np.var(off) < 1.0

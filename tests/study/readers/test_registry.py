@@ -4,7 +4,6 @@ import importlib.metadata
 import os
 import sys
 import types
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -149,17 +148,6 @@ def test_options_and_their_results_are_one_change_of_the_log():
     study.import_from(HYPERFINE, unknown="add")
     assert [event.kind for event in study.events()] == ["add", "tell", "tell", "tell"]
     assert [bool(event.append) for event in study.events()] == [True, False, False, False]
-
-
-def test_two_that_import_the_same_file_at_once_tell_it_once(tmp_path):
-    study = nw.create_study(tmp_path / "s.db", options=["a"], goal="min", eps=0.001)
-    others = [nw.load_study(tmp_path / "s.db") for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        taken = list(pool.map(lambda one: len(one.import_from(HYPERFINE, unknown="add")), others))
-    assert sorted(taken) == [0, 0, 0, 3]
-    assert study.n_measurements == 3
-    assert len(study.options) == 4
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")

@@ -53,20 +53,6 @@ def test_times_are_told_in_the_unit_of_the_study():
     assert study.frame("measurements")["value"][0] == pytest.approx(9916.548125)
 
 
-def test_times_can_be_told_to_a_study_on_the_logarithmic_scale():
-    readout = nw.readers.read(HYPERFINE)
-    study = nw.create_study(":memory:", results=readout, goal="min", scale="log", eps="5%")
-    certificate = study.certificate()
-    assert certificate.option == "tac data.txt"
-    assert study.n_measurements == 3
-
-    def zero(content):
-        content["results"][0]["times"][0] = 0.0
-
-    with pytest.raises(ValueError, match=r"row 1 .*results\[0\]"):
-        study.import_from(changed(HYPERFINE, zero))
-
-
 def test_another_unit_than_the_study_has_is_refused():
     study = nw.create_study(":memory:", options=["a", "b"], unit="ms", eps=1.0)
     with pytest.raises(ValueError, match="`unit` must be 'ms'"):

@@ -84,7 +84,7 @@ def commands_started(count):
     """Wait until so many commands have written their process ids, and return these."""
     running, begun = Path("running"), Path("begun")
     wait_until(lambda: running.exists() and len(running.read_text().splitlines()) == count, "commands")
-    wait_until(lambda: len(begun.read_text()) == count, "the watchdog")
+    wait_until(lambda: begun.exists() and len(begun.read_text()) == count, "the watchdog")
     return [int(one) for one in running.read_text().split()]
 
 

@@ -1,11 +1,10 @@
-"""Asking for blocks and differences on the command line, and sheets that say them."""
+"""Sheets of suggestions: written for a person, filled in, and imported."""
 
 import polars as pl
 import pytest
 from tests.support.commands import plain, run
 
 import noisewise as nw
-from noisewise.cli import main
 
 
 @pytest.fixture
@@ -30,31 +29,6 @@ def fill(sheet, **cells):
 
 def measured(store):
     return nw.load_study(store).frame("measurements")[3:].select("option", "minus", "block").rows()
-
-
-def test_a_block_is_asked_for_and_shown(store):
-    jobs = plain("ask", store, "-n", 2, "--block", "2026-11-17")["jobs"]
-    assert [job["block"] for job in jobs] == ["2026-11-17"] * 2
-    assert {(job["minus"], job["together"]) for job in jobs} == {(None, None)}
-    said = run("ask", store, "--block", "Tue").stdout
-    assert ", in block Tue  " in said
-    assert ", in block 2026-11-17" in run("status", store).stdout
-    assert plain("status", store)["pending"][0]["block"] == "2026-11-17"
-
-
-def test_a_difference_is_asked_for_and_told(store):
-    (job,) = plain("ask", store, "--probe", "difference")["jobs"]
-    pair = f"{job['option']} - {job['minus']}"
-    assert f"{job['id']}  {pair}" in run("status", store).stdout
-    assert f": {pair} = 0.3" in run("tell", store, job["id"], 0.3, "--se", 0.1).stdout
-
-
-def test_a_bad_probe_gets_one_sentence_and_exit_code_2(store, monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["noisewise", "ask", str(store), "--probe", "both"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert "--probe must be one of 'option', 'difference'; got 'both'" in capsys.readouterr().err
 
 
 def test_a_sheet_for_a_named_block_is_imported_into_it(store, tmp_path):
@@ -101,24 +75,37 @@ def test_a_sheet_of_differences_has_both_options(store, tmp_path):
     assert status["pending"] == []
 
 
-def test_a_sheet_without_blocks_has_no_column_for_them(tmp_path):
-    store, sheet = tmp_path / "s.db", tmp_path / "today.csv"
-    run("init", store, "A", "B", "--eps", 0.1)
-    run("ask", store, "-n", 2, "--out", sheet)
-    assert pl.read_csv(sheet).columns == ["job", "option", "why", "expires", "value", "se"]
+@pytest.fixture
+def items_store(tmp_path):
+    """A study of two options with a pool of twelve items, from a table."""
+    pl.DataFrame({"item": [f"q{k}" for k in range(12)]}).write_csv(tmp_path / "questions.csv")
+    path = tmp_path / "study.db"
+    done = run("init", path, "A", "B", "--eps", 0.1, "--items", tmp_path / "questions.csv")
+    assert done.exit_code == 0, done.output
+    return path
 
 
-def test_a_budget_is_said_when_a_study_begins_and_shown_by_its_status(tmp_path):
-    store = tmp_path / "s.db"
-    begun = run("init", store, "A", "B", "--eps", 0.1, "--budget", 2, "--study", "small")
-    assert "2 options, independent model, a budget of 2 measurements." in " ".join(begun.stdout.split())
-    made = plain("init", store, "A", "B", "--eps", 0.1, "--budget", 200, "--study", "large")
-    assert (made["policy"], made["budget"]) == ("vage", 200)
-    assert run("tell", store, "A", 1.0, "--se", 0.1, "--study", "small").exit_code == 0
-    status = plain("status", store, "--study", "small")
-    assert (status["policy"], status["budget"], status["budget_left"]) == ("vage", 2, 1)
-    words = " ".join(run("status", store, "--study", "small").stdout.split())
-    assert "policy vage, for a budget of 2 measurements (1 left)." in words
-    said = " ".join(run("ask", store, "-n", 2, "--study", "small").stdout.split())
-    assert said.endswith("; beyond the budget of 2 measurements")
-    assert said.count("beyond the budget") == 1
+def test_a_sheet_has_a_row_for_every_item_and_comes_back(items_store, tmp_path):
+    sheet = tmp_path / "sheet.csv"
+    plain("ask", items_store, "-n", 2, "--items", 3, "--out", sheet)
+    table = pl.read_csv(sheet, infer_schema=False)
+    assert table.columns == ["job", "option", "item", "why", "expires", "value"]
+    assert table.height == 6
+    filled = ["1", "0", "1", "1", "1", None]
+    table.with_columns(pl.Series("value", filled, dtype=pl.String)).write_csv(sheet)
+    taken = plain("import", items_store, sheet)
+    assert (taken["told"], taken["items"], taken["empty"], taken["unasked"]) == (2, 5, 1, 0)
+    table.with_columns(pl.Series("value", ["1", "0", "1", "1", "1", "0"], dtype=pl.String)).write_csv(sheet)
+    again = plain("import", items_store, sheet)
+    assert (again["told"], again["items"], again["known"], again["empty"]) == (1, 1, 5, 0)
+    assert "6 rows, all known already." in run("import", items_store, sheet).stdout
+
+
+def test_a_sheet_of_new_items_is_filled_in_with_their_names(tmp_path):
+    path, sheet = tmp_path / "stream.db", tmp_path / "sheet.csv"
+    run("init", path, "A", "B", "--eps", 0.1)
+    plain("ask", path, "--items", 2, "--out", sheet)
+    table = pl.read_csv(sheet, infer_schema=False)
+    table.with_columns(item=pl.Series(["x", "y"]), value=pl.Series(["1", "0"])).write_csv(sheet)
+    assert plain("import", path, sheet)["items"] == 2
+    assert nw.load_study(path).next_items("B") == ["x", "y"]
