@@ -9,6 +9,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.core.support.ranges import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
+from noisewise.study.log import flaws
 from noisewise.study.stores.protocol import Event, MemoryStorage
 
 
