@@ -10,6 +10,7 @@ from tests.support.event_streams import request
 from tests.support.servers import in_thread
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
+from noisewise.core.support.strict_json import MOST_DIGITS
 from noisewise.web import guards, parsing
 from noisewise.web.api import body_types, json_bodies
 from noisewise.web.api.bodies import Adding, AskBody, NewStudy, OneOrSeveral, Policing, Tellings
@@ -93,10 +94,11 @@ def test_the_server_answers_others_while_it_parses_a_large_body(tmp_path, monkey
 
 
 def test_a_number_with_too_many_digits_is_refused(client):
-    body = b'{"option": "A", "value": ' + b"9" * 100_000 + b"}"
-    answer = client.post(f"{API}/tea/tells", content=body, headers=JSON)
-    assert answer.status_code == 400
-    assert "too many digits" in answer.json()["detail"]
+    for n_digits in (100_000, MOST_DIGITS + 1):
+        body = b'{"option": "A", "value": ' + b"9" * n_digits + b"}"
+        answer = client.post(f"{API}/tea/tells", content=body, headers=JSON)
+        assert answer.status_code == 400
+        assert "too many digits" in answer.json()["detail"]
 
 
 def test_more_lists_and_objects_than_any_request_needs_are_refused_before_they_are_made(client, monkeypatch):
@@ -107,9 +109,13 @@ def test_more_lists_and_objects_than_any_request_needs_are_refused_before_they_a
     answer = client.post(f"{API}/tea/add", content=b'{"options": [' + b"[]," * 1000 + b"[]]}", headers=JSON)
     assert (answer.status_code, "more than 1,000 lists and objects" in answer.text) == (400, True)
     assert not parsed
-    note = '["{[' * 1000  # in a text they are only letters
-    told = json.dumps({"option": "A", "value": 1.0, "se": 0.1, "note": note}).encode()
-    assert client.post(f"{API}/tea/tells", content=told, headers=JSON).status_code == 201
+
+
+def test_brackets_in_texts_count_because_finding_texts_may_take_quadratic_time(client, monkeypatch):
+    monkeypatch.setattr(json_bodies, "MOST_PARTS", 1000)
+    told = json.dumps({"option": "A", "value": 1.0, "note": "[{" * 501}).encode()
+    answer = client.post(f"{API}/tea/tells", content=told, headers=JSON)
+    assert (answer.status_code, "lists and objects" in answer.text) == (400, True)
 
 
 def schemas_in(node):

@@ -8,6 +8,7 @@ import zipfile
 import polars as pl
 import pytest
 
+from noisewise.cli.worlds.design import read_options
 from noisewise.study.inputs import table_limits
 from noisewise.study.inputs.delimited import read_delimited
 from noisewise.study.inputs.dialects import packed_tables
@@ -321,3 +322,10 @@ def _saved(table, folder):
     table.write_csv(content)
     (folder / "t.csv").write_bytes(content.getvalue())
     return folder / "t.csv"
+
+
+def test_options_of_a_design_are_read_within_the_limits(tmp_path, monkeypatch):
+    pl.DataFrame({"id": ["a"] * 1000, "x": [1.0] * 1000}).write_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(packed_tables, "MOST_UNPACKED", 100)
+    with pytest.raises(ValueError, match="when it is unpacked"):
+        read_options(tmp_path / "t.parquet", ["x"], "id")

@@ -9,6 +9,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.core.support.ranges import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
+from noisewise.study.log import flaws
 from noisewise.study.stores.protocol import Event, MemoryStorage
 
 
@@ -167,3 +168,14 @@ def test_an_unknown_kind_of_event_is_refused_because_it_may_mean_anything():
     store.append("study", 0, [Event(1, 1.7e9, "merge", {})])
     with pytest.raises(ValueError, match="upgrade noisewise"):
         nw.load_study(store)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5])
+def test_a_share_outside_of_0_to_1_is_a_flaw(value):
+    study = nw.create_study(options=["A", "B"], eps=0.1, span=1.0)
+    study.tell(option="A", successes=3, trials=10)
+    state = study._now().state
+    body = dict(state.told[0])
+    assert flaws.flawed(state, [body] * 9) == {}
+    assert list(flaws.flawed(state, [body] * 8 + [body | {"value": value}])) == [8]
+    assert "from 0 to 1" in flaws.find_flaw(state, "tell", body | {"value": value})

@@ -307,3 +307,16 @@ def test_a_stated_size_that_is_too_small_is_told():
     assert "the size of the deviations, the error bars or some measurements are wrong" in check.problems[0]
     study = tell_all(make("linear+deviation", deviation=0.5), told(7, 200, deviation=0.5, scatter=0.6))
     assert study.check().advice == {"extra_scatter": "estimate"}
+
+
+def test_connected_options_have_a_certificate_after_a_switch_from_the_linear_model():
+    study = nw.create_study(
+        options={"id": ["A", "B", "C"], "x": [0.0, 1.0, 2.0]}, model="linear", eps=0.1, span=5.0
+    )
+    for option, value in (("A", 1.0), ("B", 3.0), ("C", 2.0)):
+        study.tell(option=option, value=value, se=0.05)
+    study.tell(plus="A", minus="B", value=-2.0, se=0.05)
+    study.switch("independent")
+    certificate = study.certificate()
+    assert certificate.option == "B"
+    assert np.isfinite(certificate.bound)

@@ -255,14 +255,14 @@ def first_results(results: str, unit: str | None, choices: list[str], *said: Any
 def _reader_of(results: str) -> tuple[str | None, str]:
     """The reader of a file that is no table, and the file."""
     path = Path(results)
-    if path.is_dir() or path.suffix.lower() in (".json", ".jsonl", ".eval"):
-        return "auto", results
     name, colon, file = results.partition(":")
-    if not colon or path.exists():
-        return None, results
-    from noisewise.study.readers.registry import names
+    if colon and not path.exists():
+        from noisewise.study.readers.registry import AUTO, names
 
-    return (name, file) if name in ("auto", *names()) else (None, results)
+        if name in (AUTO, *names()):
+            return name, file
+    is_other = path.is_dir() or path.suffix.lower() in (".json", ".jsonl", ".eval")
+    return ("auto" if is_other else None), results
 
 
 def files_or_input(files: list[str]) -> list[Any]:

@@ -85,15 +85,17 @@ def read_options(path: Path, columns: list[str], name: str | None) -> tuple[Any,
     """The feature vectors and names of a table's rows; whatever is wrong is named by row and column."""
     import polars as pl
 
+    from noisewise.study.inputs.dialects.packed_tables import PACKED, read_packed
+
     if not path.is_file():
         raise FileNotFoundError(f"`table` must be a CSV or Parquet file; there is no file {str(path)!r}.")
     try:
         frame = (
-            pl.read_parquet(path)
-            if path.suffix == ".parquet"
+            read_packed(path)
+            if path.suffix.lower() in PACKED
             else pl.read_csv(path, infer_schema_length=None)
         )
-    except pl.exceptions.PolarsError as problem:
+    except (pl.exceptions.PolarsError, ValueError) as problem:
         reason = str(problem).splitlines()[0]
         raise ValueError(
             f"`table` must be a CSV or Parquet file; {str(path)!r} cannot be read: {reason}"

@@ -38,6 +38,7 @@ _RANGES = {
     "readings": COUNT,
     "scatter": SQUARES,
 }
+_SHARE = Range(0.0, 1.0)
 _NUMBERS = {float, int}
 
 
@@ -106,6 +107,9 @@ def _all_usable(state: "State", names: tuple[str, ...], bodies: Sequence[dict[st
         right = kinds <= (_WITH_SIGMA if "sigma" in names else _WITHOUT_SIGMA)
         right = right and not (logs and COUNTS in kinds)
         right = right and known >= set(column["option"])
+        if COUNTS in kinds:
+            told = zip(column["kind"], column["value"], strict=True)
+            right = right and _are_within([value for kind, value in told if kind == COUNTS], _SHARE)
         if "minus" in names:
             same = any(one == other for one, other in zip(column["option"], column["minus"], strict=True))
             right = right and COUNTS not in kinds and not same and known >= set(column["minus"])
@@ -149,7 +153,7 @@ def _are_within(numbers: Sequence[Any], accepted: Range) -> bool:
 def _check_content(state: "State", body: dict[str, Any], number: int | None = None) -> None:
     _known_option(state, body, "option")
     kind = body.get("kind")
-    _within(body, "value", VALUE)
+    _within(body, "value", _SHARE if kind == COUNTS else VALUE)
     if "minus" in body:
         _known_option(state, body, "minus")
         if body["minus"] == body["option"]:

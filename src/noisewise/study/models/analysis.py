@@ -62,10 +62,12 @@ class Analysis:
         """How the error probability is divided."""
         question, with_items = self.specification.first_model, self.state.begins_with_items
         estimated = bool(question.estimates) or begins_pooled(self.state)
+        # After a switch to independent options, bounds on connected ones need a part of δ as well.
+        linear = question.uses_features and self.state.model.uses_features
         return Shares(
             self.specification.delta, self.state.n_first, self.n, self.state.changed,
             limits=LIMITS_OF_SIZES if estimated else LITTLE if with_items else LIMITS,
-            connected=0.0 if question.uses_features else LITTLE if with_items else CONNECTED,
+            connected=0.0 if linear else LITTLE if with_items else CONNECTED,
         )  # fmt: skip
 
     @property
