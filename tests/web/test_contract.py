@@ -162,7 +162,7 @@ def test_measurements_are_corrected_and_options_changed(client):
 
 
 def test_a_table_is_previewed_told_and_told_again(client):
-    table = "option;value;se\nA;1,5;0,1\nB;2,5;0,1\n"
+    table = "option;value;se\nA;1,512;0,1\nB;2,498;0,1\n"
     preview = client.post(f"{API}/tea/imports", json={"table": table, "dry_run": True}).json()
     assert (preview["told"], preview["understood"]["rows"]) == (2, 2)
     assert client.get(f"{API}/tea").json()["measurements"] == 3

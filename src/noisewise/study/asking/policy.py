@@ -72,12 +72,20 @@ def sharpness_of(policy: PolicyChoice) -> float:
 @functools.lru_cache(maxsize=64)
 def _check_pinned(name: str, options: str) -> None:
     """Refuse options that the policy would not have been pinned with."""
-    from noisewise.policies.registry import make_policy
+    from noisewise.policies.registry import make_policy, rule_named
+    from noisewise.policies.shell.creation import new_policy
 
-    given = json.loads(options)
-    made = make_policy(name, np.eye(2), **given).options
-    if missing := sorted(set(made) - set(given)):
+    given, rule = json.loads(options), rule_named(name)
+    horizon = given.pop("horizon", None)
+    needed = {"horizon": horizon} if horizon is not None else {}
+    if given.get("sigma_min") is not None:
+        needed["sigma_min"] = given["sigma_min"]
+    known = set(make_policy(name, np.eye(2), **SETTING, **needed).options)
+    if missing := sorted(known - set(given)):
         raise ValueError(f"{name} lacks the option {missing[0]!r}.")
+    if unknown := sorted(set(given) - known):
+        raise ValueError(f"{name} has no option {unknown[0]!r}.")
+    new_policy(rule, np.eye(2), given, horizon=horizon)
 
 
 @contextmanager
