@@ -14,8 +14,8 @@ from tools.sources import ROOT
 
 #: The commit of 0.2.0.
 COMMIT = "c985a8dc59bc3b7b5fe9ccd3aa33b035f624d871"
-#: A later commit with tests/golden/oracle_player.py, which plays cases with the interface of 0.2.0.
-PLAYER_COMMIT = "2787b5303f1e185bddc7864bdc69ca2302481352"
+#: Plays cases with the interface of 0.2.0.
+PLAYER = ROOT / "tests" / "golden" / "oracle_player.py"
 #: What is needed of 0.2.0.
 PARTS = ("src", "pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in", "constraints.txt")
 HOME = ROOT / "build" / "oracle"
@@ -51,11 +51,6 @@ def make_oracle() -> Path:
     run(*install, *constraints, "--no-build-isolation", str(source))
     STAMP.write_text(wanted())
     return PYTHON
-
-
-def player() -> str:
-    """The source of the program that plays cases: on standard input, with answers on standard output."""
-    return run("git", "-C", str(ROOT), "show", f"{PLAYER_COMMIT}:tests/golden/oracle_player.py")
 
 
 def check_commit() -> None:

@@ -19,7 +19,7 @@ from tests.golden.comparison import Difference, compare, plain
 from tests.golden.kinds import play, read_records, relative
 from tests.golden.studies import FAMILIES, write_case
 from tests.golden.study_player import REFUSALS
-from tools.oracle import NoOracleError, make_oracle, player
+from tools.oracle import PLAYER, NoOracleError, make_oracle
 
 pytestmark = pytest.mark.long("comparisons with 0.2.0")
 
@@ -45,7 +45,7 @@ class Oracle:
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
         # -P: the current tree is not on its path.
         self._process = subprocess.Popen(
-            [make_oracle(), "-P", "-c", player()],
+            [make_oracle(), "-P", PLAYER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,0 +1,291 @@
+"""The player of version 0.2.0: cases on standard input, answers on standard output, one JSON line each.
+
+It is run by the Python of `tools/oracle.py`, where 0.2.0 is installed. It is a copy of `study_player`, which
+explains the language, as it was for 0.2.0: it imports nothing from the tests, and is never edited.
+"""
+
+import json
+import re
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import noisewise as nw
+
+#: When a study begins, in seconds since 1970; every step takes a minute.
+BEGUN, MINUTE = 1_750_000_000.0, 60.0
+#: What is raised when something is refused; anything else is a bug.
+REFUSALS = (ValueError, TypeError, KeyError)
+#: The words of the records and the parameters of `create_study`.
+WORDS = {"range": "bounds", "tails": "noise", "pool": "items"}
+#: A chance below this is as good as none.
+LEAST_CHANCE = 1e-12
+#: How many of the largest residuals a check tells; others may tie with the last.
+MOST_WORST = 5
+
+Answer = dict[str, Any]
+
+
+def play(case: dict[str, Any]) -> Answer:
+    """The answer to a case: what its steps had to say, a last look, and what would be asked for next."""
+    try:
+        player = Player(case["question"])
+    except REFUSALS:
+        return {"refused": True}
+    said = {}
+    for number, step in enumerate(case["steps"], start=1):
+        if (answer := player.step(step)) is not None:
+            said[str(number)] = answer
+    return {"steps": said, "end": player.look(check=True), "next": player.next()}
+
+
+class Player:
+    """One study, in memory, with a clock of its own."""
+
+    def __init__(self, question: dict[str, Any]) -> None:
+        self._now = BEGUN
+        asked = {WORDS.get(name, name): given for name, given in question.items()}
+        costs, features = asked.pop("costs", None), asked.pop("features", None)
+        if costs is not None or features is not None:
+            asked["options"] = _catalogue(asked["options"], features, costs)
+            asked |= {"id": "option"} | ({} if features is None else {"features": list(features)})
+            asked |= {} if costs is None else {"cost": "cost"}
+        if "results" in asked:
+            asked["results"] = _table(asked["results"])
+        self._has_features, self._has_costs = features is not None, costs is not None
+        self.study = nw.create_study(**asked, clock=lambda: self._now)
+        self._jobs: list[Any] = []
+
+    def step(self, step: dict[str, Any]) -> Answer | None:
+        """What a step had to say, if anything: suggestions, a look, or that it was refused."""
+        self._now += MINUTE
+        given = dict(step)
+        try:
+            return getattr(self, f"_{given.pop('do')}")(**given)
+        except REFUSALS:
+            return {"refused": True}
+
+    def next(self) -> Answer:
+        """What would be asked for next; nothing is reserved."""
+        try:
+            return {"jobs": [_job(job) for job in self.study.ask(2, dry_run=True)]}
+        except REFUSALS:
+            return {"refused": True}
+
+    def _ask(self, se: Any = None, **asked: Any) -> Answer:
+        jobs = self.study.ask(sigma=se, **asked)
+        self._jobs += jobs
+        return {"jobs": [_job(job) for job in jobs]}
+
+    def _tell(self, answers: int | None = None, **told: Any) -> None:
+        if answers is None:
+            self.study.tell(**told)
+            return
+        job = self._job(answers)
+        about = told.get("plus") or told.get("option"), told.get("minus")
+        if about[0] is not None and about != (job.option, job.minus):
+            self.study.release(job)
+            self.study.tell(**told)
+            return
+        about_it = ("option", "plus", "minus")
+        self.study.tell(job, **{name: given for name, given in told.items() if name not in about_it})
+
+    def _tell_next(self, option: str, values: list[float]) -> None:
+        names = self.study.next_items(option, len(values))
+        known = len(self.study.frame("items"))
+        names += [f"new-{known}-{k}" for k in range(len(values) - len(names))]
+        self.study.tell(option=option, items=dict(zip(names, values, strict=True)))
+
+    def _job(self, number: int) -> Any:
+        if not 1 <= number <= len(self._jobs):
+            raise KeyError(number)
+        return self._jobs[number - 1]
+
+    def _table(self, rows: list[dict[str, Any]], **how: Any) -> None:
+        if "layout" not in how:
+            how["allow_missing_se"] = True
+        self.study.tell_many(_table(rows), **how)
+
+    def _together(self, rows: list[dict[str, Any]]) -> None:
+        self.study.tell_all(rows)
+
+    def _void(self, measurement: int) -> None:
+        self.study.void(f"m-{measurement}", "wrong")
+
+    def _amend(self, measurement: int, **told: Any) -> None:
+        self.study.amend(f"m-{measurement}", "corrected", **told)
+
+    def _exclude(self, option: str) -> None:
+        self.study.exclude(option, "not available")
+
+    def _include(self, option: str) -> None:
+        self.study.include(option)
+
+    def _add(self, options: list[str], features: Any = None, costs: Any = None) -> None:
+        described = features is not None or costs is not None
+        self.study.add_options(_catalogue(options, features, costs) if described else options)
+
+    def _switch(self, **to: Any) -> None:
+        self.study.switch(**to)
+
+    def _policy(self, name: str, **options: Any) -> None:
+        self.study.set_policy(name, **options)
+
+    def _release(self, jobs: list[int]) -> None:
+        self.study.release([self._job(number) for number in jobs])
+
+    def _fail(self, jobs: list[int]) -> None:
+        self.study.fail([self._job(number) for number in jobs], "broken")
+
+    def _wait(self, seconds: float) -> None:
+        self._now += seconds
+
+    def _look(self) -> Answer:
+        return self.look()
+
+    def look(self, check: bool = False) -> Answer:
+        """Where the study stands; with the whole check, which takes as long as all the rest."""
+        study = self.study
+        certificate = study.certificate()
+        options = study.frame("options")
+        shown = [name for name in options.columns if name not in ("option", "recommended", "cost")]
+        answer = {
+            "certificate": _certificate(certificate),
+            "options": {name: options[name].to_list() for name in shown}
+            | {"excluded": [reason is not None for reason in options["excluded"]]},
+            "model": study.model,
+            "policy": study.policy,
+            "deviation": study.deviation,
+            "extra_scatter": study.extra_scatter,
+            "pending": len(study.pending),
+            "budget_left": study.budget_left,
+        }
+        if certificate.may_show_bounds:
+            boundary = study._now().boundary
+            at = study.options.index(certificate.option)
+            answer["half_widths"] = {
+                "better": _floats(boundary.half_widths(at)),
+                "worse": _floats(boundary.lead_widths(at)),
+            }
+        return answer | ({"check": _check(study.check())} if check else {})
+
+
+def _floats(widths: Any) -> list[float]:
+    return [float(width) for width in np.asarray(widths)]
+
+
+def _catalogue(options: list[str], features: Any, costs: Any) -> pl.DataFrame:
+    columns = {"option": options, **(features or {}), **({} if costs is None else {"cost": costs})}
+    return pl.DataFrame(columns)
+
+
+def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Rows as a table: intervals in two columns, readings separated by semicolons."""
+    flat = []
+    for row in rows:
+        row = dict(row)
+        if "ci" in row:
+            row["lo"], row["hi"] = row.pop("ci")
+        if "values" in row:
+            row["values"] = "; ".join(map(repr, row["values"]))
+        flat.append(row)
+    return pl.DataFrame(flat, infer_schema_length=None)
+
+
+def _job(job: Any) -> Answer:
+    """A suggestion, without its words."""
+    said = {"option": job.option, "minus": job.minus, "block": job.block, "together": job.together}
+    said |= {"items": list(job.items), "fresh": job.fresh, "fresh_from": job.fresh_from}
+    return {name: value for name, value in said.items() if value or name == "option"}
+
+
+def _certificate(found: Any) -> Answer:
+    return {
+        "option": found.option,
+        "bound": found.bound,
+        "verdict": found.verdict,
+        "candidates": list(found.candidates),
+        "estimate": found.estimate,
+        "largest_estimate": found.largest_estimate,
+        "rank": found.rank,
+        "n_compared": found.n_compared,
+        "spread": found.spread,
+        "n_options": found.n_options,
+        "n_measurements": found.n_measurements,
+        "withheld": len(found.withheld),
+        "approximate": len(found.approximate),
+        "looks": found.looks,
+    }
+
+
+def _check(found: Any) -> Answer:
+    """The facts of a check, without its sentences."""
+    fits = found.freedom > 0
+    return {
+        "ok": found.ok,
+        "problems": len(found.problems),
+        "freedom": found.freedom,
+        "chi_square": found.reduced if fits else None,
+        "chance": _chance(found.p_value) if fits else None,
+        "expected": list(found.expected) if fits else None,
+        "worst": _worst(found.worst),
+        "causes": [_cause(cause.as_dict()) for cause in found.causes],
+        "advice": dict(found.advice),
+        "left_out": [
+            {"what": row["what"], "name": _name(row), "chi_square": row["reduced_chi_square"]}
+            for row in found.left_out
+        ],
+        "compared": found.compared,
+        "without_error_bar": found.unbarred,
+        "far_off": None if found.far_off is None else [found.far_off.many, found.far_off.of],
+    }
+
+
+def _worst(rows: Any) -> list[Answer]:
+    """The largest residuals, ties sorted by name; those that tie with the last are left out."""
+    size = {(row["what"], row["name"]): float(f"{abs(row['residual']):.6g}") for row in rows}
+    least = min(size.values()) if len(rows) == MOST_WORST else 0.0
+    told = [row for row in rows if size[row["what"], row["name"]] > least]
+    told.sort(key=lambda row: (-size[row["what"], row["name"]], _name(row)))
+    return [{"what": row["what"], "name": _name(row), "residual": row["residual"]} for row in told]
+
+
+def _cause(cause: dict[str, Any]) -> Answer:
+    fit = cause["fit"]
+    return {
+        "cause": cause["cause"],
+        "rows": [row["measurement"] for row in cause["rows"]],
+        "remedy": cause["remedy"],
+        "fit": None if fit is None else [fit["reduced_chi_square"], fit["freedom"], _chance(fit["p_value"])],
+    }
+
+
+def _chance(chance: float) -> float:
+    return max(chance, LEAST_CHANCE)
+
+
+def _name(row: dict[str, Any]) -> str:
+    """The name of an option or a block, or the number of a measurement."""
+    if row["what"] != "measurement":
+        return str(row["name"])
+    found = re.match(r"m-\d+", row["name"])
+    return found[0] if found else str(row["name"])
+
+
+def main() -> None:
+    """Answer until there are no more cases."""
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        try:
+            answer = play(json.loads(line))
+        except Exception as problem:
+            answer = {"crashed": type(problem).__name__}
+        sys.stdout.write(json.dumps(answer, default=lambda number: number.tolist()) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
