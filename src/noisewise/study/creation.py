@@ -133,7 +133,7 @@ def create_study(
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
         lease: Seconds for which a suggestion is reserved; default: one week.
         seed: Of the order of `items` and the policy's random choices; the same seed makes the same study.
-            Default: with a pool of items one that nobody can foresee, which the study keeps; else 0. Anyone
+            Default: with a pool of items a random one, which the study keeps; else 0. Anyone
             who knows the seed of a pool can fit an option to the items that come first.
         clock: Where the time comes from.
         token: For a server, as in `load_study`.

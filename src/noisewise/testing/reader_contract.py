@@ -89,8 +89,8 @@ def check_a_file_that_is_told_again_changes_nothing(case: ReaderCase) -> None:
     made = create_study(":memory:", results=case.read(), **case.study)
     before = made.frame("measurements")
     taken = made.tell_many(case.read())
-    assert not len(taken), "all rows of a file that is told again must be known."
-    assert made.frame("measurements").equals(before), "a file that is told again must change no measurement."
+    assert not len(taken), "all rows of a file must be known when it comes again."
+    assert made.frame("measurements").equals(before), "a file that comes again must change no measurement."
 
 
 def check_its_own_file_looks_like_one(case: ReaderCase) -> None:

@@ -26,7 +26,7 @@ LOG = logging.getLogger("noisewise.web")
 AT_ONCE, MOST_WAITING, MOST_KEPT, SECONDS = 2, 32, 64, 900.0
 #: Tasks under way of one token.
 MOST_OF_ONE = 4
-#: What has places of its own: nobody who looks at a report waits for plans.
+#: Tasks with a queue of their own: reports do not wait for plans.
 REPORT = "report"
 WAITING, RUNNING, DONE, REFUSED, CANCELLED = "waiting", "running", "done", "refused", "cancelled"
 ENDED = (DONE, REFUSED, CANCELLED)

@@ -25,7 +25,7 @@ HUBER, ONE_PASS, MEDIAN = range(3)
 #: Measured at d = 5, T = 1000: 6 % more squared error than least squares under normal noise, and a 99 %
 #: quantile of the error 2.0 to 2.9 times smaller under heavy tails (docs/heavy-tails.md).
 TAU0 = 0.4
-#: Measurements a live policy has room for at first, unless it is told a horizon.
+#: Measurements that a live policy has room for at first, unless a horizon is given.
 ROOM = 10_000
 #: α of the one-pass estimate as published: its V counts a quarter of every weight.
 ALPHA = 4.0

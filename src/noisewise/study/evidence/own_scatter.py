@@ -203,7 +203,7 @@ def _of_units(counts: Floats, levels: Floats, quickly: bool) -> Floats:
 
 @functools.lru_cache(maxsize=MOST_KEPT)
 def _of_unit(count: float, levels: bytes, quickly: bool) -> Floats:
-    """The same for one number of readings, (levels,)."""
+    """Compute one number of readings, (levels,)."""
     wanted = np.frombuffer(levels)
     places = _quick_search(np.array([count]), wanted)[0] if quickly else _search(count, wanted)
     with np.errstate(over="ignore"):

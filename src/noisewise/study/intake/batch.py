@@ -228,7 +228,7 @@ def _without_known(state: State, parsed: Parsed, told: RowFates, match: bool) ->
 def _without_equal(
     state: State, parsed: Parsed, told: RowFates, repeat: Repeat, amend: str | None
 ) -> RowFates:
-    """The same without rows that name neither key nor suggestion, and that a table before brought."""
+    """Leave out rows without key and suggestion that an earlier table brought."""
     loose = _loose(parsed, told)
     if repeat is True or not loose or not len(state.told):
         return told

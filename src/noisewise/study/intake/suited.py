@@ -49,7 +49,7 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
 
 
 def refuse_unsuited_rows(state: State, parsed: "Parsed", told: "RowFates") -> None:
-    """Refuse rows of a table that are told, or correct a measurement, and say nothing in this study."""
+    """Refuse rows of a table, new ones and corrections, that mean nothing in this study."""
     if state.specification.items is None and state.specification.noise is None and not told.jobs:
         return
     for change in told.changes:

@@ -1,4 +1,4 @@
-"""Types that requests are made of: a boolean is no number, and nothing unknown is passed over.
+"""Types of requests: a boolean is not a number, and unknown fields are refused.
 
 Every list stops at its first mistake (`fail_fast`), and every object has a limit of names: a body of a few
 megabytes could otherwise make millions of errors, each a thousand bytes.
