@@ -105,6 +105,18 @@ def test_numbers_that_json_does_not_have_are_refused(study, plain, text):
         nw.verify_certificate(said, study)
 
 
+def test_whole_numbers_that_no_float_can_hold_are_refused(study, plain):
+    for name in ("bound", "estimate", "confidence", "eps", "spread"):
+        with pytest.raises(ValueError, match="must be a certificate as JSON"):
+            nw.verify_certificate(json.dumps(plain | {name: 10**400}), study)
+
+
+def test_text_of_another_type_is_refused(study, plain):
+    for name in ("study", *WORDS):
+        with pytest.raises(ValueError, match=f"the certificate says {name}="):
+            nw.verify_certificate(json.dumps(plain | {name: {"a": 1} if plain[name] else False}), study)
+
+
 def test_a_field_that_occurs_twice_is_refused(study, plain):
     said = json.dumps(plain)
     with pytest.raises(ValueError, match="must be a certificate as JSON"):

@@ -181,6 +181,15 @@ def test_one_part_of_a_share_can_be_corrected():
         study.amend("m-1", "typo", trials=20)
 
 
+@pytest.mark.parametrize("corrected", [{"trials": 20}, {"note": "by hand"}, {"option": "B"}])
+def test_a_single_trial_can_be_corrected(corrected):
+    study = nw.create_study(options=NAMES, eps=0.5)
+    study.tell(option="A", successes=1, trials=1)
+    study.amend("m-1", "typo", **corrected)
+    with pytest.raises(ValueError, match="1 successes out of"):
+        study.amend("m-1", "typo", 45.0)
+
+
 def test_a_note_keeps_the_error_bar_beside_bounds():
     study, _ = begun("error bar beside bounds")
     study.amend("m-1", "remark", note="by hand")

@@ -101,6 +101,9 @@ def test_small_tables_are_not_skipped_by_their_values():
     [
         ({}, {"option": ["A"], "value": [1.0], "se": [0.1]}, False),
         ({}, {"option": ["A"], "value": [1.0172], "se": [0.1]}, True),
+        ({}, {"option": ["A"], "value": [22 / 30], "se": [0.08]}, False),  # a fraction, with many digits
+        ({}, {"option": ["A"] * 2, "value": [5 / 7, 3 / 7], "se": [0.17] * 2}, False),
+        ({}, {"option": ["A"] * 3, "value": [5 / 7, 220 / 301, 41 / 97], "se": [0.17] * 3}, True),
         ({}, {"option": ["A"] * 5, "value": [1.0, 1.2, 1.1, 0.9, 1.3], "se": [0.1] * 5}, True),
         ({}, {"option": ["A"] * 9, "successes": [1, 0, 1] * 3, "trials": [1] * 9}, False),
         ({}, {"option": ["A"] * 3, "successes": [481, 512, 533], "trials": [9000] * 3}, True),

@@ -198,7 +198,9 @@ class Certificate:
 def claimed_in(text: str) -> dict[str, Any]:
     """Read a certificate as JSON, by itself or as the field `certificate` of an answer."""
     try:
-        claimed = json.loads(text, object_pairs_hook=_each_name_once, parse_constant=_no_number)
+        claimed = json.loads(
+            text, object_pairs_hook=_each_name_once, parse_constant=_no_number, parse_int=_whole_number
+        )
     except (ValueError, TypeError, RecursionError):
         claimed = None
     if isinstance(claimed, dict) and isinstance(claimed.get("certificate"), dict):
@@ -226,7 +228,7 @@ def wrong_fact(claimed: dict[str, Any], found: Certificate) -> str | None:
     for name in sorted(again, key=lambda name: name not in order):
         said, value = claimed[name], again[name]
         # Whether there is any text at all, such as a reason to withhold, is a fact.
-        if name == "study" or (name in WORDS and bool(said) == bool(value)):
+        if type(said) is type(value) and (name == "study" or (name in WORDS and bool(said) == bool(value))):
             continue
         if _equal(said, value, computed=name in COMPUTED):
             continue
@@ -242,7 +244,7 @@ def other_words(claimed: dict[str, Any], found: Certificate) -> tuple[str, ...]:
 
 def _equal(said: Any, value: Any, *, computed: bool) -> bool:
     if isinstance(value, float) and type(said) in (int, float):  # some programs write 1.0 as 1
-        return bool(abs(said - value) <= (ROUNDING * abs(value) if computed else 0.0))
+        return said == value or (computed and math.isclose(said, value, rel_tol=ROUNDING))
     return type(said) is type(value) and bool(said == value)
 
 
@@ -251,6 +253,13 @@ def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a name occurs twice")
     return found
+
+
+def _whole_number(digits: str) -> int:
+    """No number of a certificate has more digits than this; very many could not be compared with a float."""
+    if len(digits) > 300:
+        raise ValueError("a number has too many digits")
+    return int(digits)
 
 
 def _no_number(name: str) -> None:

@@ -118,17 +118,15 @@ def _told_as(number: int, old: dict[str, Any], said: dict[str, Any], *, says_err
     ways = {name for name in ERROR_WAYS if name in said}
     brings = {name for name in ("value", *BRING_VALUES) if name in said}
     if kind == COUNTS:
-        successes = round(old["value"] * old["readings"])
+        trials = old.get("readings", 1)
+        successes = round(old["value"] * trials)
         if ways and ways <= {"successes", "trials"}:
-            return {
-                "successes": said.get("successes", successes),
-                "trials": said.get("trials", old["readings"]),
-            }
+            return {"successes": said.get("successes", successes), "trials": said.get("trials", trials)}
         if not says_error and "value" not in said:
-            return {"successes": successes, "trials": old["readings"]}
+            return {"successes": successes, "trials": trials}
         if not (says_error and brings):
             raise ValueError(
-                f"m-{number} is {successes} successes out of {old['readings']} trials: correct it by "
+                f"m-{number} is {successes} successes out of {trials} trials: correct it by "
                 "successes= and trials=, or say both its value and its error bar."
             )
         return {}

@@ -13,6 +13,7 @@ Measurements that were told one by one have no rows: telling one twice is a repe
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -118,9 +119,12 @@ def _as_read(told: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 def _resolution(value: float) -> float:
-    """The place of the last of twelve digits that is not 0."""
+    """The place of the last of twelve digits that is not 0; of a fraction such as 22/30, one part of it."""
     digits, _, exponent = f"{value:.11e}".partition("e")
-    return 10.0 ** (int(exponent) - len(digits.lstrip("-").rstrip("0").rstrip(".").replace(".", "")) + 1)
+    count = len(digits.lstrip("-").rstrip("0").rstrip(".").replace(".", ""))
+    if count > 9 and math.isclose(value, part := Fraction(value).limit_denominator(1000), rel_tol=1e-11):
+        return 1.0 / part.denominator
+    return 10.0 ** (int(exponent) - count + 1)
 
 
 def _version_of(
