@@ -263,12 +263,19 @@ def is_ratio(rate: Column, hits: Column, tries: Column) -> bool:
 
 
 def follows(one: Column, other: Column) -> bool:
-    """Whether a column is another one in other units, as a ratio or as a reciprocal."""
+    """Whether a column is another one in units ten or a thousand times as large, or its reciprocal."""
     rows = _together(one, other)
     if rows.size == 0 or rows.shape[1] < 4 or np.ptp(rows[0]) == 0 or np.ptp(rows[1]) == 0:
         return False
     inverse = [1.0 / rows[1]] if (rows[1] > 0).all() else []
-    return any(abs(np.corrcoef(rows[0], form)[0, 1]) > 0.9999 for form in [rows[1], *inverse])
+    for form in [rows[1], *inverse]:
+        if (form != 0).all():
+            ratio = rows[0] / form
+            power = float(np.log10(abs(np.median(ratio)))) if np.median(ratio) != 0 else 0.5
+            units = abs(power - round(power)) < 1e-3 and (form is not rows[1] or round(power) != 0)
+            if units and np.ptp(ratio) <= 2e-3 * abs(np.median(ratio)):
+                return True
+    return False
 
 
 def _together(*columns: Column) -> Numbers:

@@ -65,6 +65,9 @@ def layout_of(grid: Grid) -> Layout:
         "", "unnamed", "index", "idx", "row", "nr", "x",
     ) and any(c.kind != "number" for c in columns):  # fmt: skip
         columns.pop(0)
+    questions = [c for c in columns if re.fullmatch(r"[qQ]\d+", c.name)]
+    for c in questions if len(questions) > 3 else []:  # questions, not quartiles
+        c.said, c.stem = {}, frozenset(["q"])
     return _stacked(Layout(_grouped(_two_by_two(columns)), notes + more, title=title))
 
 
@@ -120,11 +123,12 @@ def _header(rows: Rows) -> tuple[int, list[str], list[str]]:
         if len(blanks) > 1 and all(top[k - 1] or k - 1 in blanks for k in blanks):  # readings below one name
             above = list(itertools.accumulate(top, lambda before, cell: cell or before))
             many: Counter[str] = Counter()
-            groups = [above[k] if k in numeric else "" for k in places]
+            spread = Counter(above)
+            groups = [above[k] if k in numeric and spread[above[k]] > 1 else "" for k in places]
             names = []
             for k in places:
                 many[above[k]] += 1
-                names.append(f"#{many[above[k]]}" if k in numeric else top[k])
+                names.append(f"#{many[above[k]]}" if groups[k] else top[k])
             return depth, names, groups
         return depth, list(top), none
     if all(top) and len(set(top)) == len(top):  # complete by itself: units are below
@@ -206,6 +210,11 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
     n_there = plain.n_filled
     if n_there == 0:
         return []
+    if cells.str.to_lowercase().eq("none").any():  # Python's None among numbers; a name among names
+        others = cells.set(cells.str.to_lowercase().eq("none").fill_null(False), None)
+        if others.null_count() < cells.len() and all(map(looks_numeric, others.drop_nulls().unique().head(50))):
+            cells = others
+            plain = replace(plain, cells=cells)
     quick = cells.cast(pl.Float64, strict=False)
     if quick.null_count() == cells.null_count() and decimal == "." and quick.is_finite().fill_null(True).all():
         return [replace(plain, kind="number", numbers=quick.to_numpy().astype(float))]
@@ -213,6 +222,8 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
     if len(levels) <= 40 and n_there > 3 and all(truth_value(level) is not None for level in levels) or (
         all(level.casefold().startswith(("[pass", "[fail")) for level in levels)
     ):  # fmt: skip
+        if levels[0].startswith("["):  # graded answers, whatever the prompt above them says
+            plain = replace(plain, said={"value": "cells"})
         return [replace(plain, kind="number", numbers=_mapped(cells, {level: truth_value(level) for level in levels}))]
     cleaned = {level: clean(level) for level in levels}
     units = {found[2] for text in levels[:500] if (found := UNIT.fullmatch(cleaned[text]))}

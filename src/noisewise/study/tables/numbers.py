@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 MISSING = frozenset(
-    ["", "na", "n/a", "n.a.", "nan", "null", "none", "-", "--", "–", "—", ".", "?", "#n/a", "missing", "k.a.", "nd"]
+    ["", "na", "n/a", "n.a.", "nan", "null", "-", "--", "–", "—", ".", "?", "#n/a", "missing", "k.a.", "nd"]
 )  # fmt: skip
 _TRUE = frozenset("true yes pass passed correct right ja oui si sí success solved".split())
 _FALSE = frozenset("false no fail failed incorrect wrong nein non failure unsolved".split())

@@ -69,13 +69,17 @@ def _categories(table: Layout) -> list[Column]:
     words = [c for c in table.columns if c.kind in ("name", "day") and not c.constant and not c.says("key")]
     words = [c for c in words if not (c.n_levels > 2 and all(_KEY.fullmatch(cell) and re.search(r"\d", cell) for cell in c.levels[:200]))]
     words = [c for c in words if not (c.unique and _is_prose(c))]
+    if any(crossed(a, b) and once(a, b) for a, b in itertools.combinations([c for c in words if not c.unique], 2)):
+        words = [c for c in words if not c.unique]  # rows of a design need no names
 
     def is_name(c: Column) -> bool:
-        if c.says("metric", "value", "size", *ERRORS) or not c.whole or c.constant:
+        if c.says("value", "size", *ERRORS) or not c.whole or c.constant or c.is_binary:
             return False
+        if c.says("metric"):  # hours at which all were measured
+            return c.n_levels > 2 and any(crossed(o, c) and c.n_filled == len(c.cells) for o in words)
         if c.says("item", "study", "block", "replicate", "instrument", "option"):
-            return not (c.is_binary and c.says("option"))
-        return not c.is_binary and any(crossed(o, c) and once(o, c) for o in words)
+            return True
+        return any(crossed(o, c) and once(o, c) for o in words)
 
     found = [c for c in table.columns if c in words or is_name(c)]
     repeats = [c for c in table.columns if c.says("item", "replicate", "block")]
@@ -96,14 +100,14 @@ def _is_prose(c: Column) -> bool:
 def _options(names: list[Column], table: Layout) -> list[tuple[Column, float]]:
     """Columns that may name the options, with points, the best first."""
     found = []
-    groups = [c for c in names if not c.unique and c.kind == "name" and not c.says(*NEITHER) and _is_repeated(c)]
+    groups = [c for c in names if not c.unique and c.kind == "name" and _is_repeated(c) and not c.says("item", "block", "study", "replicate", "key")]
     for c in names:
         if c.kind == "day" or c.says("replicate") or (c.says("key") and not c.says("option")):
             continue
         called = c.says("option") and c.said["option"] != "name"
         weak = c.says("instrument", *NEITHER, *ERRORS)
         score = 3.0 * called + 0.5 * c.says("option") + 0.6 * (c is names[0]) + 1.0 * (c.name == "")
-        score -= 3.0 * (weak and not called) + 1.0 * (weak and called and c.name != HEADER and c.says("item", "block", "study"))
+        score -= (1.0 if c in groups and c.says("ident") else 3.0) * (weak and not called) + 1.0 * (weak and called and c.name != HEADER and c.says("item", "block", "study"))
         score += 1.0 * (c.says("study") and not any(o.says("option") for o in names))
         others = [o for o in names if o is not c]
         score += 1.0 * any(crossed(c, o) for o in others) - 2.0 * (c.n_filled < 0.8 * len(c.cells))
@@ -133,11 +137,10 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
     names, found = _categories(table), []
     results = measures(table, names)
     years = [c for c in table.columns if "year" in c.said.values()][:1]
+    groups = [c for c in names if c.kind == "name" and not c.unique and _is_repeated(c)]
     for option, score in _options(names, table):
         mine = [one for one in without_summaries(results, option) if one.value is not option]
-        for result in mine:
-            if result.score < max(one.score for one in mine) - 3.5:
-                continue
+        for result in mine[:8]:
             beside, more, why = _beside(table, option, names, result)
             whole = [option, *years] if "author" in option.said.values() else [option]
             roles = {"option": whole, **result.roles, **beside}
@@ -147,6 +150,8 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
             # Columns that are neither days nor repeats may be conditions, or results of which one counts.
             unclear = table.melted and any(c.name == HEADER and c is not option and not c.said for c in table.columns)
             name = "arms of studies" if arms else _name_of(roles)
+            # What repeats in all rows of a group says nothing about its single rows.
+            more -= 3.0 * (option.unique and any(g is not option and determines(g, result.value) for g in groups))
             total = points + score + result.score + more
             whys = [*filter(None, [because]), *result.because, *why]
             found.append(Candidate(name, table, roles, total, whys, result.ask or ("columns" if unclear else ""), result))
@@ -228,16 +233,20 @@ def _wide(table: Layout) -> list[Candidate]:
             continue
         more = [replace(below(errors, CELL), of=body)] if errors else []
         named = [c for c in others if c.kind in ("name", "day", "time") or c.says("item", "block") or (c.whole and c.unique)]
+        texts = [c for c in others if c.kind == "name"]
+        named += [c for c in others if c not in named and c.whole and c.n_levels > 2 and any(crossed(o, c) for o in texts)]
         named = [c for c in named if not c.says("rank") and not (c.kind == "time" and any(o.kind != "time" for o in named))]
         keys = [replace(c, kind="day" if c.kind == "day" else "name", numbers=None) for c in named]
         keys = taken(keys, np.tile(table.everything, len(cells)))
         for c in keys:
             if c.unique is False and table.columns and c.kind == "name" and any(o.kind == "time" and o.name == c.name for o in named):
                 c.said = {"item": c.name}
+        free = [c for c in keys if c.kind == "name"]
+        designed = not kind and not errors and any(crossed(a, b) for a, b in itertools.combinations(free, 2))
         assert body.numbers is not None
         there = np.flatnonzero(~np.isnan(body.numbers))
         melted = Layout(taken([*keys, head, body, *more], there), table.notes, tuple(names), table.title)
-        found += _long(melted, 1.0 + 0.3 * min(4, len(cells)), f"{len(cells)} columns hold the same kind of number")
+        found += _long(melted, (-3.0 if designed else 1.0) + 0.3 * min(4, len(cells)), f"{len(cells)} columns hold the same kind of number")
     return found
 
 
@@ -247,7 +256,7 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     free = [c for c in free if not c.constant or c.is_binary]
     roles = (*RESULT, *ERRORS, "size", "rank", "extreme", "ident", "ignored", "before", "study", "option", "quartile", "setting", "key")
     bare = [c for c in free if not c.says(*roles) or (c.said.get("value") == "cells")]
-    numbered = [c for c in free if re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", c.name, re.I) and not c.says(*ERRORS, "rank", "size")]
+    numbered = [c for c in free if re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", c.name, re.I) and not c.says(*ERRORS, "rank", "size", "quartile", "extreme")]
     stems: dict[str, list[Column]] = {}
     for c in numbered:
         stems.setdefault(re.sub(r"[\s_.#-]*\d+[\s_.#-]*", " ", c.name).strip().casefold(), []).append(c)
