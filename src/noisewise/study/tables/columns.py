@@ -39,7 +39,7 @@ def is_calendar(name: str) -> bool:
 
 def words_of(name: str) -> list[str]:
     """The words of a name: without accents and case, camel case and underscores split."""
-    plain = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
+    plain = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z][a-z])(?=[A-Z])", " ", name))
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign)).casefold()
     return re.findall(r"\d+(?:\.\d+)?%|[a-z]+%|[^\W_]+|±", plain)
 
@@ -58,6 +58,8 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
             piece = words[at : at + size]
             phrase = "" if None in piece else " ".join(filter(None, piece))
             role = phrases.get(phrase) or phrases.get(phrase.removesuffix("s") if len(phrase) > 4 else "")
+            if len(phrase) == 1 and role not in ("size", "first", "second") and len(words) > 1 and not (phrase == "±" or set(words) <= {"1", "2", "3", phrase}):
+                role = None  # a letter says something only if it is alone
             if role:
                 found.setdefault(role, phrase)
                 kept += filter(None, piece if role in ("metric", "before", "first", "second") else [])

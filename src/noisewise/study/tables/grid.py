@@ -133,9 +133,9 @@ def _by_blanks(text: str) -> list[list[str]]:
     rows = [re.split(r"\s{2,}|\s(?=[-\d.]+(?:\s|$))", line.strip()) for line in text.splitlines() if line.strip()]
     plain = [line.split() for line in text.splitlines() if line.strip()]
     for found in (plain, rows):
-        widths = Counter(map(len, found))
+        widths = Counter(map(len, found[1:]))
         width, often = widths.most_common(1)[0] if widths else (0, 0)
-        if width > 1 and often >= max(3, 0.8 * len(found)):
+        if width > 1 and often >= max(2, 0.8 * len(found) - 1) and len(found[0]) in (width, width - 1):
             if len(found[0]) == width - 1:  # row names without a header
                 found[0].insert(0, "")
             return found

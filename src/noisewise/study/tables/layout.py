@@ -313,7 +313,7 @@ def _grouped(columns: list[Column]) -> list[Column]:
         words = {role for affix in groups for role in said_by(affix)[0]}
         arms = at == 0 and len(names) == 1 and len(same) > 2 and any(says)
         named = any(c.kind == "name" and c.says("option") for c in columns)
-        plain = all(says) and not words & {"metric", "before", *_STATISTICS} and not named
+        plain = sum(map(bool, says)) >= (2 * len(says) + 2) // 3 and len(says) > 1 and not words & {"metric", "before", *_STATISTICS} and not named
         plain &= at > 0 or any(c.says("study") or c.kind == "name" for c in columns)
         if often > 1 and len(same) > 1 and (arms or plain):
             found = {c: (affix, name) for affix, group in groups.items() for name, c in group.items()}

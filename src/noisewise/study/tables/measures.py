@@ -87,9 +87,10 @@ def _counts(columns: list[Column]) -> tuple[list[Measure], list[Column]]:
         # Visitors that converted, seeds that germinated: a participle counts what happened.
         named = hits.says("successes") or (not hits.says("size", "value", "metric") and _is_participle(hits.name))
         counted = (tries.says("size") or (tries.constant and len(columns) <= 4)) and not tries.says("successes")
+        unknown = not (hits.said or tries.said) and len(columns) <= 3
         score = 2.5 * named + 1.5 * counted + 3.0 * bool(rates) - 0.5 * (hits.says("size") and not named)
         score -= 1.5 * ("failure" in hits.name.casefold() or "error" in hits.name.casefold())
-        if score >= 2.5 and (named or rates):
+        if unknown or (score >= 2.5 and (named or rates)):
             why = [f"{hits.name!r} never exceeds {tries.name!r}", *(f"{c.name!r} is their ratio" for c in rates)]
             found.append(Measure({"successes": [hits], "trials": [tries]}, 1.5 + score, why))
             known += rates if score >= 4.0 else []
@@ -149,8 +150,8 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
             sd = made([low, high], (high.numbers - low.numbers) / 1.35)
             return [measure({"sd": [sd]}, 3.0, "quartiles are of single readings: sd = (q3 - q1)/1.35")]
     bare = [measure({}, 0.0, "")]
-    if not c.says("metric", "value") and not errors and len(columns) < 8:
-        bare += _unnamed_interval(c, columns, score)
+    if not errors and len(columns) < 8:
+        bare += _unnamed_interval(c, columns, score) or _unnamed_spread(c, columns, score, size)
     return bare
 
 
@@ -159,10 +160,25 @@ def _unnamed_interval(c: Column, columns: list[Column], score: float) -> list[Me
     free = [e for e in columns if e is not c and not e.said and not e.whole]
     found = []
     for low, high in itertools.permutations(free, 2):
-        if between(low, c, high) and low.there.max() < high.there.max() and len(c.cells) > 3:
+        if between(low, c, high) and (len(low.cells) > 4 or low.stem & high.stem) and low.there.max() < high.there.max() and len(c.cells) > 3:
             why = f"{c.name!r} lies between {low.name!r} and {high.name!r} in every row"
             found.append(Measure({"value": [c], "lo": [low], "hi": [high]}, score + 2.0, [why]))
     return found[:1]
+
+
+def _unnamed_spread(c: Column, columns: list[Column], score: float, size: list[Column]) -> list[Measure]:
+    """The column to the right of a value, without a known name: it may be an error if it is much smaller."""
+    at = columns.index(c) + 1
+    e = columns[at] if at < len(columns) else None
+    if e is None or e.said or e.numbers is None or e.there.min() < 0 or e.constant or c.numbers is None or c.was_set or e.whole:
+        return []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.nanmedian(abs(e.numbers / c.numbers))
+    if not 0 < share < 0.3 or (abs(c.there).min() < e.there).all():
+        return []
+    why = f"{e.name!r} is small beside {c.name!r}, and may be its error"
+    more = {"n": size} if size else {}
+    return [Measure({"value": [c], role: [e]} | (more if role == "sd" else {}), score + 1.5, [why], "error") for role in ("se", "sd")]
 
 
 def _relative(error: Column, value: Column) -> Column:

@@ -18,10 +18,10 @@ _TO = r"\s*(?:,\s?|;|\bto\b|\bbis\b|\bà\b|…|\.\.|–|—|-)\s*"
 SHAPES = (
     (re.compile(rf"{_NUMBER}\s*(?:±|\+/-|\+-|\\pm)\s*{_NUMBER}(?:\s*\(.*\))?"), ("value", "spread")),
     (re.compile(rf"{_NUMBER}\s*\(\s*(?:±\s*)?{_NUMBER}\s*\)"), ("value", "spread")),
-    (re.compile(rf"{_NUMBER}\s*[\[(]\s*{_NUMBER}{_TO}{_NUMBER}\s*[\])]"), ("value", "lo", "hi")),
+    (re.compile(rf"{_NUMBER}\s*[\[(]\s*(?:95\s?% CI:?\s*)?{_DIGITS}{_TO}{_DIGITS}\s*[\])]"), ("value", "lo", "hi")),
     (re.compile(rf"\+\s?{_NUMBER}\s*/\s*[-−]\s?{_NUMBER}"), ("up", "down")),
-    (re.compile(rf"{_NUMBER}\s*(?:/|of|out of|von|sur|de)\s*{_NUMBER}(?:\s*\(.*\))?"), ("successes", "size")),
-    (re.compile(rf"[\[(]?\s*{_NUMBER}{_TO}{_NUMBER}\s*[\])]?"), ("lo", "hi")),
+    (re.compile(rf"{_DIGITS}\s*(?:/|of|out of|von|sur|de)\s*{_DIGITS}(?:\s*\(.*\))?"), ("successes", "size")),
+    (re.compile(rf"[\[(]?\s*{_DIGITS}{_TO}{_DIGITS}\s*[\])]?"), ("lo", "hi")),
 )  # fmt: skip
 #: 12.34(5) is 12.34 with an uncertainty of 0.05.
 SHORTHAND = re.compile(r"([-+−]?\d+[.,](\d+))\((\d+)\)")

@@ -152,6 +152,9 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
             name = "arms of studies" if arms else _name_of(roles)
             # What repeats in all rows of a group says nothing about its single rows.
             more -= 3.0 * (option.unique and any(g is not option and determines(g, result.value) for g in groups))
+            shares = [c for role in ("block", "item") for c in roles.get(role, ())]
+            if option.kind == "number" and shares and all(c.kind == "number" for c in shares) and not option.says("option"):
+                more -= 3.0  # settings that were varied together
             total = points + score + result.score + more
             whys = [*filter(None, [because]), *result.because, *why]
             found.append(Candidate(name, table, roles, total, whys, result.ask or ("columns" if unclear else ""), result))
@@ -161,8 +164,8 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
 def _beside(table: Layout, option: Column, names: list[Column], result: Measure) -> tuple[Roles, float, list[str]]:
     """Items, blocks and instruments: columns that options share, so that leaving them out would lose something."""
     rest = [c for c in names if c is not option and not determines(option, c) and shared(option, c) and c.of is None]
-    named = [c for c in rest if c.says("item", "block", "study", "instrument") and not c.says("ident", "key")]
-    unnamed = [c for c in rest if not c.says("replicate", "ident") and c.n_filled == len(c.cells) and not c.unique]
+    named = [c for c in rest if c.says("item", "block", "study", "instrument") and not c.says("key")]
+    unnamed = [c for c in rest if not c.says("replicate") and c.n_filled == len(c.cells) and not c.unique]
     rest = [c for c in rest if c in named or (c in unnamed and (crossed(option, c) or once(option, c)))]
     rest.sort(key=lambda c: not c.says("instrument"))
     finest = [
@@ -226,6 +229,9 @@ def _wide(table: Layout) -> list[Candidate]:
         calendar = all(is_calendar(c.name) or DAY.fullmatch(c.name) for c in cells)
         kind = "block" if calendar or "block" in said else "item" if "item" in said or stem in ("q", "item") else "replicate" if stem is not None else ""
         names = [c.name for c in cells]
+        common = set.intersection(*(set(words_of(name)) for name in names))
+        if stem is None and any("option" in said_by(word)[0] for word in common):
+            kind = "option"
         head = Column(HEADER, pl.Series([name for name in names for _ in range(table.height)]), said={kind: stem or ""} if kind else {})
         body = replace(below(cells, CELL), said={"value": "cells"})
         errors = [c for c in table.columns if c.of in cells]
@@ -267,11 +273,32 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     plain = [c for c in bare if not c.says("item", "block", "replicate") and not any(c in columns for columns, _ in found)]
     if len(plain) > 1 and alike(plain) and not any(len(columns) > 2 for columns, _ in found):
         found.append((plain, None))
-    elif not found and not any(c.kind == "name" and not c.constant for c in table.columns):
+    family = [c for c in free if not c.says(*ERRORS, "size", "rank", "extreme", "quartile", "quantile", "setting")]
+    family = _family(family)
+    if not any(set(family) <= set(columns) for columns, _ in found) and len(family) > 1 and alike(family):
+        found = [one for one in found if not set(one[0]) & set(family)] + [(family, None)]
+    if not found and not any(c.kind == "name" and not c.constant for c in table.columns):
         asked = [c for c in free if not c.says(*ERRORS, "rank", "size", "extreme", "quartile", "setting", "quantile")]
         if len(asked) > 1 and _differ_in_a_word(asked) and alike(asked):  # "How do you rate A?", "How do you rate B?"
             found.append((asked, None))
     return found
+
+
+def _family(columns: list[Column]) -> list[Column]:
+    """The columns whose names share their first or last word, and differ in the rest: Glue A, Glue B."""
+    best: list[Column] = []
+    for end in (0, -1):
+        by: dict[str, list[Column]] = {}
+        for c in columns:
+            if len(words := words_of(c.name)) > 1:
+                by.setdefault(words[end], []).append(c)
+        for word, ones in by.items():
+            said = set(said_by(word)[0])
+            rest = [set(said_by(" ".join(w for w in words_of(c.name) if w != word))[0]) for c in ones]
+            if said & {"value", "metric", "quantile", "rate", "successes", "size"} or any(one & {"metric", "value", "size", "successes", "before"} for one in rest):
+                continue
+            best = max(best, ones, key=len)
+    return best
 
 
 def _differ_in_a_word(columns: list[Column]) -> bool:
@@ -339,12 +366,14 @@ def _features_only(table: Layout) -> list[Candidate]:
     table = replace(table, columns=[c for c in table.columns if c.kind == "number"])
     found = []
     results = [one for one in measures(table, []) if one.roles.keys() - {"value"} or one.score > 1.5]
+    results = [one for one in results if one.value.n_levels > 0.4 * table.height] or results
     for one in results[:3]:
         if one.score < results[0].score - 1.0:
             break
         used = {name for columns in one.roles.values() for c in columns for name in c.sources}
         free = [c for c in table.columns if not set(c.sources) & used and not c.constant and not c.says("size", "rank", "ident", "ignored")]
-        free = [c for c in free if c.says("setting")] or [c for c in free if not c.numbers_rows]
+        few = [c for c in free if not c.numbers_rows and c.n_levels <= 0.6 * len(c.cells)]
+        free = [c for c in free if c.says("setting") or c in few] if few else [c for c in free if c.says("setting")]
         if free and all(c.says("setting") or c.n_levels <= 0.6 * len(c.cells) for c in free):
             why = [*one.because, "the other columns repeat a few levels"]
             roles = {"option": free, "features": free} | one.roles

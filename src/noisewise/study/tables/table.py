@@ -280,9 +280,9 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
         elif "successes" in mine.roles:
             if "successes" in other.roles and other.score > mine.score - 1.0:
                 found.append(one)
-        elif not mine.is_general and value.says("metric") and not (value.stem <= mine.value.stem or other.score < 1.5):
+        elif not other.is_bare and value.stem != mine.value.stem and other.roles.keys() == mine.roles.keys() and not other.ask == "error":
             found.append(one)
-        elif mine.is_general and other.is_general and not other.is_bare and value.stem != mine.value.stem:
+        elif not mine.is_general and value.says("metric") and not (value.stem <= mine.value.stem or other.score < 1.5):
             found.append(one)
     return found
 
