@@ -30,6 +30,7 @@ class Grid(NamedTuple):
     rows: pl.DataFrame  # of strings, null where a cell is empty
     name: str = ""  # the sheet of a workbook
     title: str = ""  # comments that stand above
+    comma: bool = False  # whether numbers probably have decimal commas
 
 
 def read_grids(source: Any) -> list[Grid]:
@@ -111,13 +112,13 @@ def _delimited(text: str, name: str) -> Grid:
     if most[0] <= 0 and (blanks := _by_blanks(head)):
         return _grid(blanks if len(head) == len(kept) else _by_blanks(kept), title=comments)
     if len(kept) > _LARGE:
-        return Grid(_large(kept, best, name), title=comments)
+        return Grid(_large(kept, best, name), title=comments, comma=best == ";")
     rows = list(_csv_rows(kept, best))
     hashed = [row for row in _csv_rows(comments.replace("#", ""), best) if len(row) == most[1] > 1]
     first = next((row for row in rows if any(row)), [])
     if hashed and sum(map(looks_numeric, first)) >= 0.5 * len(first):  # the header is the last comment
         rows.insert(0, [cell.strip() for cell in hashed[-1]])
-    return _grid(rows, title=comments)
+    return _grid(rows, title=comments)._replace(comma=best == ";")
 
 
 def _csv_rows(text: str, sign: str) -> Iterator[list[str]]:

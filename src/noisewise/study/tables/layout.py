@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from noisewise.study.tables.columns import HEADER, Column, Layout, Numbers, below, said_by, taken, words_of
+from noisewise.study.tables.columns import HEADER, Column, Layout, Numbers, below, made, said_by, taken, words_of
 from noisewise.study.tables.grid import Grid
 from noisewise.study.tables.numbers import (
     DAY, MISSING, SHAPES, SHORTHAND, TIME, UNIT, clean, decimal_sign, is_number, looks_numeric, number, truth_value,
@@ -50,7 +50,8 @@ def layout_of(grid: Grid) -> Layout:
         names, body = turned
         groups, more = [""] * len(names), [*more, "rows and columns are exchanged"]
     sample = body.head(2000)
-    decimal = decimal_sign(clean(cell) for c in sample.get_columns() for cell in c.drop_nulls().to_list()[:500])
+    texts = (clean(cell) for c in sample.get_columns() for cell in c.drop_nulls().to_list()[:500])
+    decimal = decimal_sign(texts, grid.comma)
     notes += ["decimal commas"] if decimal == "," else []
     title = " ".join([grid.title, *outside])
     often: Counter[tuple[str, str]] = Counter()
@@ -61,10 +62,9 @@ def layout_of(grid: Grid) -> Layout:
         often[group, name] += 1
         many = often[group, name]
         columns += _typed(name if many == 1 else f"{name} ({many})", cells, group, decimal, title)
-    if len(columns) > 2 and columns[0].numbers_rows and ([*words_of(columns[0].name), ""])[0] in (
-        "", "unnamed", "index", "idx", "row", "nr", "x",
-    ) and any(c.kind != "number" for c in columns):  # fmt: skip
-        columns.pop(0)
+    for c in columns[:3] if len(columns) > 2 and any(c.kind == "name" for c in columns) else []:
+        if c.numbers_rows and ([*words_of(c.name), ""])[0] in ("", "unnamed", "index", "idx", "row", "nr", "x"):
+            columns.remove(c)
     questions = [c for c in columns if re.fullmatch(r"[qQ]\d+", c.name)]
     for c in questions if len(questions) > 3 else []:  # questions, not quartiles
         c.said, c.stem = {}, frozenset(["q"])
@@ -287,9 +287,8 @@ def _two_by_two(columns: list[Column]) -> list[Column]:
         if all(name in by for name in names) and (names[0] != "a" or len(by) == 4):
             arms = []
             for group, hits, misses in (("treatment", *names[:2]), ("control", *names[2:])):
-                total = below([by[hits]]).called("n")
-                total.numbers = by[hits].numbers + by[misses].numbers  # type: ignore[operator]
-                arms += [replace(by[hits].called("events"), group=group), replace(total, group=group, sources=(misses,))]
+                total = made([by[hits], by[misses]], np.asarray(by[hits].numbers) + np.asarray(by[misses].numbers))
+                arms += [replace(by[hits].called("events"), group=group), replace(total.called("n"), group=group)]
             return [c for c in columns if c not in by.values() or c.name.casefold() not in names] + arms
     if all(name in by for name in ("ai", "n1i", "ci", "n2i")):
         new = {"ai": ("events", "1"), "n1i": ("n", "1"), "ci": ("events", "2"), "n2i": ("n", "2")}
@@ -306,8 +305,8 @@ def _grouped(columns: list[Column]) -> list[Column]:
         for c in columns:
             if (one := re.fullmatch(form, c.name)) and not c.group and c.of is None and c.name != HEADER:
                 by.setdefault(one[outer], {})[one[inner]] = c
-        same, often = Counter(tuple(group) for group in by.values()).most_common(1)[0] if by else ((), 0)
-        groups = {affix: group for affix, group in by.items() if tuple(group) == same}
+        same, often = Counter(tuple(sorted(group)) for group in by.values()).most_common(1)[0] if by else ((), 0)
+        groups = {affix: group for affix, group in by.items() if tuple(sorted(group)) == same}
         names = [name for name in same if all(group[name].kind == "name" for group in groups.values())]
         says = [set(said_by(name)[0]) & set(_STATISTICS) for name in same]
         words = {role for affix in groups for role in said_by(affix)[0]}
@@ -327,6 +326,7 @@ def _stacked(table: Layout) -> Layout:
     parts = [[c for c in table.columns if c.group == group] for group in groups]
     if len(groups) < 2:
         return table
+    parts = [sorted(part, key=lambda c: [o.name for o in parts[0]].index(c.name) if c.name in [o.name for o in parts[0]] else 99) for part in parts]
     same = len({tuple(c.name for c in part) for part in parts}) == 1
     if not same or all(said_by(g)[0].keys() & {"metric"} for g in groups):
         return replace(table, columns=[replace(c.called(f"{c.group} {c.name}".strip()), group="", sources=(f"{c.group} {c.name}".strip(),)) for c in table.columns])

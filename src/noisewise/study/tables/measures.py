@@ -106,7 +106,9 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
     score = 1.0 + 2.0 * c.says("value") + 1.0 * c.says("metric", "quantile") + 0.3 * (not c.whole)
     score -= 2.0 * c.says("before") + 1.0 * c.was_set
     score -= 1.0 * (c.says("setting") and not c.says("value"))
-    mine = {role: e for e in reversed(columns) for role in e.said if role in ERRORS and _belongs(e, c, values, columns)}
+    own = [e for e in columns if e.says(*ERRORS) and _belongs(e, c, values, columns)]
+    own.sort(key=lambda e: len(e.stem & c.stem))
+    mine = {role: e for e in own for role in e.said if role in ERRORS}
     size = _size(columns, next(iter(mine.values()), c))
     value: Roles = {"value": [c]}
 
@@ -150,6 +152,10 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
             sd = made([low, high], (high.numbers - low.numbers) / 1.35)
             return [measure({"sd": [sd]}, 3.0, "quartiles are of single readings: sd = (q3 - q1)/1.35")]
     bare = [measure({}, 0.0, "")]
+    ends = [(low, high) for low in columns for high in columns if low.says("lo") and high.says("hi") and between(low, c, high)]
+    if ends and not errors and ends[0][0].of is None:
+        low, high = ends[0]
+        return [measure({"lo": [low], "hi": [high]}, 2.5, "it always lies within an interval")]
     if not errors and len(columns) < 8:
         bare += _unnamed_interval(c, columns, score) or _unnamed_spread(c, columns, score, size)
     return bare
@@ -191,7 +197,7 @@ def _belongs(error: Column, value: Column, values: list[Column], columns: list[C
     """Whether an error column is that of a value: by the cell, by the words they share, or by its place."""
     if error.of is not None:
         return value is error.of
-    most = max((len(error.stem & v.stem) for v in columns if not v.says(*ERRORS)), default=0)
+    most = max((len(error.stem & v.stem) for v in columns if not v.says("size", *ERRORS)), default=0)
     if most:
         return len(error.stem & value.stem) == most
     same = [v for v in values if v.stem == error.stem and v.says("value", "rate")]  # mean and sd, and no other word

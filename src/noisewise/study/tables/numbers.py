@@ -72,11 +72,19 @@ def looks_numeric(text: str) -> bool:
     return is_number(text) or any(shape.fullmatch(text) for shape, _ in SHAPES[:-1]) or bool(UNIT.fullmatch(text))
 
 
-def decimal_sign(texts: Iterable[str]) -> str:
-    """Return the decimal sign that most cells settle: those that are numbers with only one of the two."""
+def decimal_sign(texts: Iterable[str], comma_likely: bool = False) -> str:
+    """Return the decimal sign that most cells settle: those that are numbers with only one of the two.
+
+    Args:
+        texts: Cells.
+        comma_likely: Whether 1,234 has a decimal comma if no cell settles it.
+    """
     votes: Counter[str] = Counter()
     for text in texts:
         for part in re.findall(_DIGITS, text) if re.search(r"[±(\[]", text) else [text]:
             point, comma = number(part, ".") is not None, number(part, ",") is not None
             votes["." if point else ","] += point != comma
+            votes["open"] += point and comma and "," in part
+    if comma_likely and votes["open"] and not votes["."]:
+        return ","
     return "," if votes[","] > votes["."] else "."

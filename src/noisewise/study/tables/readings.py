@@ -44,7 +44,12 @@ def candidates(table: Layout) -> list[Candidate]:
     found = [*_pairs_of_options(table), *_wide(table), *_long(table), *_features_only(table)]
     pairs = _pairs([c for c in table.columns if c.kind == "name"])
     sides = {c.name for roles, score in pairs if score >= 3.0 for columns in roles.values() for c in columns}
-    found = [one for one in found if not {c.name for c in one.roles.get("option", ())} & sides]  # half of a pair
+    if sides:  # half of a pair, or none of it, is no reading
+        used = [{c.name for columns in one.roles.values() for c in columns} for one in found]
+        found = [
+            one for one, names in zip(found, used, strict=True)
+            if names & sides and not {c.name for c in one.roles.get("option", ())} & sides
+        ]  # fmt: skip
     return sorted((one for one in found if _holds(one)), key=lambda one: -one.score)
 
 
@@ -102,7 +107,8 @@ def _options(names: list[Column], table: Layout) -> list[tuple[Column, float]]:
     found = []
     groups = [c for c in names if not c.unique and c.kind == "name" and _is_repeated(c) and not c.says("item", "block", "study", "replicate", "key")]
     for c in names:
-        if c.kind == "day" or c.says("replicate") or (c.says("key") and not c.says("option")):
+        remark = c.says("ident") and not c.says("option") and c.n_filled < 0.9 * len(c.cells)
+        if c.kind == "day" or c.says("replicate") or (c.says("key") and not c.says("option")) or remark:
             continue
         called = c.says("option") and c.said["option"] != "name"
         weak = c.says("instrument", *NEITHER, *ERRORS)
@@ -119,7 +125,8 @@ def _options(names: list[Column], table: Layout) -> list[tuple[Column, float]]:
         score += 0.7 * any(o.n_levels >= 3 * c.n_levels and crossed(c, o) for o in others)
         score -= 2.0 * (c.kind == "number" and not c.says("option"))
         found.append((c, score))
-    return sorted(found, key=lambda one: -one[1])[:3]
+    strong = [one for one in found if not one[0].says("ident", "key") or one[0].says("option")]
+    return sorted(strong or found, key=lambda one: -one[1])[:3]
 
 
 def _is_repeated(c: Column) -> bool:
@@ -167,7 +174,7 @@ def _beside(table: Layout, option: Column, names: list[Column], result: Measure)
     named = [c for c in rest if c.says("item", "block", "study", "instrument") and not c.says("key")]
     unnamed = [c for c in rest if not c.says("replicate") and c.n_filled == len(c.cells) and not c.unique]
     rest = [c for c in rest if c in named or (c in unnamed and (crossed(option, c) or once(option, c)))]
-    rest.sort(key=lambda c: not c.says("instrument"))
+    rest.sort(key=lambda c: (not c.says("instrument"), not c.says("item", "block", "study"), c.says("ignored")))
     finest = [
         c for at, c in enumerate(rest)
         if not any(determines(o, c) and (not determines(c, o) or rest.index(o) < at) for o in rest if o is not c)
@@ -361,11 +368,11 @@ def _pairs(texts: list[Column]) -> list[tuple[Roles, float]]:
 
 def _features_only(table: Layout) -> list[Candidate]:
     """Nothing names the options: rows are described by numbers that were set, and one number came out."""
-    if any(c.kind in ("name", "day") and not c.constant for c in table.columns):
+    if any(c.kind in ("name", "day") and not c.constant and not c.says("key") and not (c.says("ident") and c.n_filled < 0.9 * len(c.cells)) and not (c.says("metric") and not c.says("option")) for c in table.columns):
         return []
     table = replace(table, columns=[c for c in table.columns if c.kind == "number"])
     found = []
-    results = [one for one in measures(table, []) if one.roles.keys() - {"value"} or one.score > 1.5]
+    results = [one for one in measures(table, []) if one.roles.keys() - {"value"} or one.score > 1.0]
     results = [one for one in results if one.value.n_levels > 0.4 * table.height] or results
     for one in results[:3]:
         if one.score < results[0].score - 1.0:

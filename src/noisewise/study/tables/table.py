@@ -280,7 +280,7 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
         elif "successes" in mine.roles:
             if "successes" in other.roles and other.score > mine.score - 1.0:
                 found.append(one)
-        elif not other.is_bare and value.stem != mine.value.stem and other.roles.keys() == mine.roles.keys() and not other.ask == "error":
+        elif not other.is_bare and value.stem != mine.value.stem and other.ask != "error" and (other.roles.keys() == mine.roles.keys() or mine.value.says("quantile")):
             found.append(one)
         elif not mine.is_general and value.says("metric") and not (value.stem <= mine.value.stem or other.score < 1.5):
             found.append(one)
