@@ -41,7 +41,7 @@ def words_of(name: str) -> list[str]:
     """The words of a name: without accents and case, camel case and underscores split."""
     plain = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z][a-z])(?=[A-Z])", " ", name))
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign)).casefold()
-    return re.findall(r"\d+(?:\.\d+)?%|[a-z]+%|[^\W_]+|±", plain)
+    return re.findall(r"\d+(?:\.\d+)?%|[a-z]+%|[^\W_]+|±", re.sub(r"(?<=\d)\s+%", "%", plain))
 
 
 @cache
@@ -58,12 +58,20 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
             piece = words[at : at + size]
             phrase = "" if None in piece else " ".join(filter(None, piece))
             role = phrases.get(phrase) or phrases.get(phrase.removesuffix("s") if len(phrase) > 4 else "")
-            if len(phrase) == 1 and role not in ("size", "first", "second") and len(words) > 1 and not (phrase == "±" or set(words) <= {"1", "2", "3", phrase}):
+            if (
+                len(phrase) == 1
+                and role not in ("size", "first", "second")
+                and len(words) > 1
+                and not (phrase == "±" or set(words) <= {"1", "2", "3", phrase})
+            ):
                 role = None  # a letter says something only if it is alone
             if role:
                 found.setdefault(role, phrase)
                 kept += filter(None, piece if role in ("metric", "before", "first", "second") else [])
                 words[at : at + size] = [None] * size
+    if re.search(r" per (?:s|sec|second|min|minute|h|hour|day|user|visitor|session|run)$", " ".join(words_of(name))):
+        found.pop("size", None)
+        found.setdefault("metric", "per")
     rest = [word for word in words if word is not None]
     stem = [word for word in rest if word not in _UNITS] or rest
     return found, frozenset([*stem, *kept])
@@ -218,7 +226,15 @@ def below(columns: Sequence[Column], name: str | None = None) -> Column:
     cells = pl.concat([c.cells for c in columns])
     sources = tuple(dict.fromkeys(source for c in columns for source in c.sources))
     kind = "number" if numbers is not None else "name"
-    return replace(columns[0], name=name or columns[0].name, cells=cells, numbers=numbers, kind=kind, group="", sources=sources)
+    return replace(
+        columns[0],
+        name=name or columns[0].name,
+        cells=cells,
+        numbers=numbers,
+        kind=kind,
+        group="",
+        sources=sources,
+    )
 
 
 def determines(one: Column, other: Column) -> bool:
@@ -251,7 +267,9 @@ def once(*columns: Column) -> bool:
 def between(low: Column, middle: Column, high: Column) -> bool:
     """Whether a column never leaves the interval that two others make."""
     rows = _together(low, middle, high)
-    return bool(rows.size and (rows[0] <= rows[1]).all() and (rows[1] <= rows[2]).all() and (rows[0] < rows[2]).any())
+    return bool(
+        rows.size and (rows[0] <= rows[1]).all() and (rows[1] <= rows[2]).all() and (rows[0] < rows[2]).any()
+    )
 
 
 def is_ratio(rate: Column, hits: Column, tries: Column) -> bool:
@@ -299,8 +317,13 @@ def alike(columns: Sequence[Column]) -> bool:
     near = max(spans) <= 3 * min(spans)
     digits = [_digits(c) for c in columns]
     empty = any(c.constant and len(c.cells) > 5 for c in columns)
-    return (low <= high or (near and len(columns[0].cells) < 8)) and max(digits) - min(digits) <= 1 and not empty
+    return (
+        (low <= high or (near and len(columns[0].cells) < 8)) and max(digits) - min(digits) <= 1 and not empty
+    )
 
 
 def _digits(c: Column) -> int:
-    return max((len(re.split("[.,]", cell)[-1]) * bool(re.search("[.,]", cell)) for cell in c.levels[:200]), default=0)
+    return max(
+        (len(re.split("[.,]", cell)[-1]) * bool(re.search("[.,]", cell)) for cell in c.levels[:200]),
+        default=0,
+    )

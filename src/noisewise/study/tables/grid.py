@@ -59,7 +59,9 @@ def _read_file(source: str) -> list[Grid]:
     content = path.read_bytes()
     if content.startswith(_ZIP):
         return _workbook(path, sheet)
-    kind = next((kind for sign, kind in _BEGINNINGS.items() if kind != "JSON" and content.startswith(sign)), None)
+    kind = next(
+        (kind for sign, kind in _BEGINNINGS.items() if kind != "JSON" and content.startswith(sign)), None
+    )
     if kind is not None:
         raise ValueError(f"{path.name!r} is {kind}, not a table: save the table as CSV, .xlsx or .parquet.")
     text = as_utf8("table", content, repr(path.name))[0].decode()
@@ -131,7 +133,9 @@ def _csv_rows(text: str, sign: str) -> Iterator[list[str]]:
 
 def _by_blanks(text: str) -> list[list[str]]:
     """Columns that are set apart by blanks, as R and many programs print them."""
-    rows = [re.split(r"\s{2,}|\s(?=[-\d.]+(?:\s|$))", line.strip()) for line in text.splitlines() if line.strip()]
+    rows = [
+        re.split(r"\s{2,}|\s(?=[-\d.]+(?:\s|$))", line.strip()) for line in text.splitlines() if line.strip()
+    ]
     plain = [line.split() for line in text.splitlines() if line.strip()]
     for found in (plain, rows):
         widths = Counter(map(len, found[1:]))
@@ -162,7 +166,9 @@ def _markdown(text: str) -> Grid | None:
         line = line.strip()
         if "|" not in line:
             continue
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|") if line.startswith("|") else line)]
+        cells = [
+            cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|") if line.startswith("|") else line)
+        ]
         if k != at + 1:
             tables.append([])
         at = k
@@ -196,9 +202,14 @@ def _workbook(path: Path, sheet: str | None) -> list[Grid]:
 def _sheet(page: SheetCells) -> Grid:
     if not page.rows:
         return Grid(pl.DataFrame(), page.title)
-    texts = {at: {column: _cell(one.value, one.form) for column, one in cells.items()} for at, cells in page.rows.items()}
+    texts = {
+        at: {column: _cell(one.value, one.form) for column, one in cells.items()}
+        for at, cells in page.rows.items()
+    }
     for span in page.merged:
-        (top, left), (bottom, right) = (place_of(place) for place in (span.partition(":")[0], span.rpartition(":")[2]))
+        (top, left), (bottom, right) = (
+            place_of(place) for place in (span.partition(":")[0], span.rpartition(":")[2])
+        )
         value = texts.get(top, {}).get(left, "")
         if value and (bottom - top + 1) * (right - left + 1) <= 10_000:
             for row in range(top, bottom + 1):
@@ -208,7 +219,9 @@ def _sheet(page: SheetCells) -> Grid:
     filled = sum(map(len, texts.values()))
     check_size("table", repr(page.title), len(texts), width, filled)
     if (row := next((row for row, _ in page.bare if row in texts), None)) is not None:
-        raise ValueError(f"row {row + 1} of sheet {page.title!r} holds a formula without its result: save it in a spreadsheet")
+        raise ValueError(
+            f"row {row + 1} of sheet {page.title!r} holds a formula without its result: save it in a spreadsheet"
+        )
     return _grid([[texts[at].get(column, "") for column in range(width)] for at in sorted(texts)], page.title)
 
 
@@ -252,20 +265,32 @@ def _records(found: Any, name: str = "the mapping") -> list[dict[str, Any]]:
         names, inner = list(map(str, found)), list(found.values())
         if "data" in found and isinstance(found.get("columns"), list) and isinstance(found["data"], list):
             index = found.get("index") or [None] * len(found["data"])
-            return [{"index": i, **dict(zip(found["columns"], row, strict=False))} for i, row in zip(index, found["data"], strict=False)]
+            return [
+                {"index": i, **dict(zip(found["columns"], row, strict=False))}
+                for i, row in zip(index, found["data"], strict=False)
+            ]
         inner = [one.tolist() if hasattr(one, "tolist") else one for one in inner]
         inner = [list(one) if isinstance(one, tuple | range) else one for one in inner]
-        if all(isinstance(one, list) for one in inner) and not any(isinstance(x, dict | list) for one in inner for x in one):
+        if all(isinstance(one, list) for one in inner) and not any(
+            isinstance(x, dict | list) for one in inner for x in one
+        ):
             named = any(isinstance(x, str) and not looks_numeric(x) for one in inner for x in one)
             if len({len(one) for one in inner}) == 1 and (named or len(inner[0]) > 1):
                 return [dict(zip(names, row, strict=True)) for row in zip(*inner, strict=True)]
-            return [{"option": option, "value": x} for option, one in zip(names, inner, strict=True) for x in one]
+            return [
+                {"option": option, "value": x} for option, one in zip(names, inner, strict=True) for x in one
+            ]
         if len(inner) > 1 and all(isinstance(one, dict) for one in inner):
             if all(key.isdigit() for key in map(str, inner[0])):  # columns by pandas
                 rows = list(inner[0])
-                return [{column: cells.get(row) for column, cells in zip(names, inner, strict=True)} for row in rows]
+                return [
+                    {column: cells.get(row) for column, cells in zip(names, inner, strict=True)}
+                    for row in rows
+                ]
             return [{"option": option, **one} for option, one in zip(names, inner, strict=True)]
-        lists = [one for one in inner if isinstance(one, list) and one and all(isinstance(x, dict) for x in one)]
+        lists = [
+            one for one in inner if isinstance(one, list) and one and all(isinstance(x, dict) for x in one)
+        ]
         if lists:
             return max(lists, key=len)
         if all(isinstance(one, int | float) for one in inner):
@@ -273,7 +298,9 @@ def _records(found: Any, name: str = "the mapping") -> list[dict[str, Any]]:
         for one in inner:
             if isinstance(one, dict) and len(one) > 1:
                 return _records(one, name)
-    raise ValueError(f"{name if name.startswith('the') else repr(name)} holds no records: a list of them is needed.")
+    raise ValueError(
+        f"{name if name.startswith('the') else repr(name)} holds no records: a list of them is needed."
+    )
 
 
 def _flat(record: dict[Any, Any], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -294,7 +321,9 @@ def _grid_of_records(records: list[dict[str, Any]]) -> Grid:
         many = readings[0]
         rows = [{**row, many: x} for row in rows for x in row[many]]
         if len(rows) * len(names) > most_cells(len(rows)):
-            rows = [{name: row.get(name) for name in names if name not in lists or name == many} for row in rows]
+            rows = [
+                {name: row.get(name) for name in names if name not in lists or name == many} for row in rows
+            ]
     names = [name for name in names if name not in lists or name in readings[:1]]
     return _grid([names, *([_text(row.get(name)) for name in names] for row in rows)])
 
@@ -325,7 +354,10 @@ def _as_polars(source: Any) -> pl.DataFrame:
             source.columns = [" ".join(str(part) for part in name if str(part)) for name in source.columns]
         source.columns = [str(name) for name in source.columns]
         if not plain:
-            levels = {f"\0{name}" if name in source.columns else name: index.get_level_values(k) for k, name in enumerate(names)}
+            levels = {
+                f"\0{name}" if name in source.columns else name: index.get_level_values(k)
+                for k, name in enumerate(names)
+            }
             for k, (name, cells) in enumerate(levels.items()):
                 source.insert(k, name, cells)
     import narwhals as nw
@@ -349,7 +381,9 @@ def _grid_of_frame(frame: pl.DataFrame) -> Grid:
             continue
         cells = column.fill_nan(None) if column.dtype.is_float() else column
         cells = cells.cast(pl.String).str.strip_suffix(" 00:00:00.000000")
-        texts.append(pl.concat([pl.Series([column.name.lstrip("\0")], dtype=pl.String), cells]).alias(f"c{k}"))
+        texts.append(
+            pl.concat([pl.Series([column.name.lstrip("\0")], dtype=pl.String), cells]).alias(f"c{k}")
+        )
     if not texts:
         raise ValueError("The frame has no columns of numbers or texts.")
     return Grid(pl.DataFrame(texts).select(_stripped()))

@@ -8,7 +8,17 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from noisewise.study.tables.columns import HEADER, Column, Layout, Numbers, below, made, said_by, taken, words_of
+from noisewise.study.tables.columns import (
+    HEADER,
+    Column,
+    Layout,
+    Numbers,
+    below,
+    made,
+    said_by,
+    taken,
+    words_of,
+)
 from noisewise.study.tables.grid import Grid
 from noisewise.study.tables.numbers import (
     DAY, MISSING, SHAPES, SHORTHAND, TIME, UNIT, clean, decimal_sign, is_number, looks_numeric, number, truth_value,
@@ -18,7 +28,9 @@ _TOTALS = frozenset(
     """total totals grand_total sum mean average avg overall all aggregated aggregate subtotal gesamt summe insgesamt
     mittelwert moyenne somme ensemble media suma promedio totale pooled combined""".split()
 )
-_NOTE = re.compile(r"(?:note|source|legend|remark|comment|quelle|anmerkung|hinweis|nota|fuente)s?\s*:|[*†]", re.I)
+_NOTE = re.compile(
+    r"(?:note|source|legend|remark|comment|quelle|anmerkung|hinweis|nota|fuente)s?\s*:|[*†]", re.I
+)
 RESULT = ("value", "metric", "quantile", "successes", "rate")
 ERRORS = ("se", "sd", "var", "unclear", "moe", "lo", "hi", "up", "down", "rsd")
 _STATISTICS = ("size", "successes", "value", "sd", "se", "var", "lo", "hi", "rate")
@@ -62,9 +74,22 @@ def layout_of(grid: Grid) -> Layout:
         often[group, name] += 1
         many = often[group, name]
         columns += _typed(name if many == 1 else f"{name} ({many})", cells, group, decimal, title)
+    if len(columns) < 2:
+        raise ValueError("it needs two columns at least with something in them.")
     for c in columns[:3] if len(columns) > 2 and any(c.kind == "name" for c in columns) else []:
-        if c.numbers_rows and ([*words_of(c.name), ""])[0] in ("", "unnamed", "index", "idx", "row", "nr", "x"):
+        if c.numbers_rows and ([*words_of(c.name), ""])[0] in (
+            "",
+            "unnamed",
+            "index",
+            "idx",
+            "row",
+            "nr",
+            "x",
+        ):
             columns.remove(c)
+    for c in columns:
+        if c.says("ci") and c.kind == "number" and c.of is None and not c.says(*ERRORS):  # one number: half of it
+            c.said = {**c.said, "moe": c.said["ci"]}
     questions = [c for c in columns if re.fullmatch(r"[qQ]\d+", c.name)]
     for c in questions if len(questions) > 3 else []:  # questions, not quartiles
         c.said, c.stem = {}, frozenset(["q"])
@@ -86,16 +111,25 @@ def _extent(head: Rows, frame: pl.DataFrame) -> tuple[int, int]:
         or (usual > 3 and widths[first] == 2 and filled[first] == 2 and widths[first + 1] != usual - 1)
         or (usual > 3 and widths[first] == 2 and looks_numeric(head[first][1]))
     ):  # fmt: skip
-        if usual == 2 or (widths[first] > 1 and filled[first] == 1 and sum(map(bool, head[first])) > 1 and usual < 3):
+        if usual == 2 or (
+            widths[first] > 1 and filled[first] == 1 and sum(map(bool, head[first])) > 1 and usual < 3
+        ):
             break
-        if filled[first] == 1 and not head[first][0] and widths[first + 1] >= usual:  # a header above a header
+        if (
+            filled[first] == 1 and not head[first][0] and widths[first + 1] >= usual
+        ):  # a header above a header
             break
         first += 1
     while last > first + 2:
         row = [cell or "" for cell in frame.row(last - 1)]
         there = [cell for cell in row if cell]
         short = len(there) == 1 and (len(there[0].split()) > 3 or (row[0] and usual > 2))
-        if not (_NOTE.match(row[0]) and len(there) < usual or short or (len(there) <= 2 < usual - 1 and not row[-1] and " " in row[0] and "=" in "".join(there))):
+        if not (
+            _NOTE.match(row[0])
+            and len(there) < usual
+            or short
+            or (len(there) <= 2 < usual - 1 and not row[-1] and " " in row[0] and "=" in "".join(there))
+        ):
             break
         last -= 1
     return first, last
@@ -104,16 +138,34 @@ def _extent(head: Rows, frame: pl.DataFrame) -> tuple[int, int]:
 def _header(rows: Rows) -> tuple[int, list[str], list[str]]:
     """The number of lines of the header, and for every column its name and the name above that."""
     places = range(len(rows[0]))
-    looks = [[looks_numeric(row[k]) for row in rows[min(3, len(rows) - 2) :] if row[k] and row[k].casefold() not in MISSING] for k in places]
+    looks = [
+        [
+            looks_numeric(row[k])
+            for row in rows[min(3, len(rows) - 2) :]
+            if row[k] and row[k].casefold() not in MISSING
+        ]
+        for k in places
+    ]
     numeric = [k for k in places if looks[k] and sum(looks[k]) > 0.6 * len(looks[k])]
     none = [""] * len(rows[0])
-    if numeric and all(is_number(rows[0][k]) for k in numeric) and len(set(rows[0])) == len(rows[0]) and not _are_labels(rows, numeric):
+    if (
+        numeric
+        and all(is_number(rows[0][k]) for k in numeric)
+        and len(set(rows[0])) == len(rows[0])
+        and not _are_labels(rows, numeric)
+    ):
         return 0, [f"column {k + 1}" for k in places], none
     depth = 1
     while numeric and depth < min(4, len(rows) - 1):
         filled = [rows[depth][k] for k in numeric if rows[depth][k].casefold() not in MISSING]
-        lacks_name = any(cell and not any(row[k] for row in rows[:depth]) for k, cell in enumerate(rows[depth]))
-        partly = len(filled) < len(numeric) and not lacks_name and any(rows[depth][k] for k in places if k not in numeric)
+        lacks_name = any(
+            cell and not any(row[k] for row in rows[:depth]) for k, cell in enumerate(rows[depth])
+        )
+        partly = (
+            len(filled) < len(numeric)
+            and not lacks_name
+            and any(rows[depth][k] for k in places if k not in numeric)
+        )
         if any(map(looks_numeric, filled)) or partly or not (filled or lacks_name):
             break
         depth += 1
@@ -140,7 +192,11 @@ def _header(rows: Rows) -> tuple[int, list[str], list[str]]:
     names = [inner[k] if groups[k] else top[k] or inner[k] for k in places]
     for k in places:  # a single column below a name has both
         if not groups[k] and top[k] and inner[k] and top[k] != inner[k]:
-            names[k] = top[k] if set(words_of(inner[k])) <= {"mpa", "kg", "ms", "s"} or k not in numeric else f"{top[k]} {inner[k]}"
+            names[k] = (
+                top[k]
+                if set(words_of(inner[k])) <= {"mpa", "kg", "ms", "s"} or k not in numeric
+                else f"{top[k]} {inner[k]}"
+            )
     if len({groups[k] for k in numeric} - {""}) == 1:
         return depth, [f"{groups[k]} {names[k]}".strip() for k in places], none
     return depth, names, groups
@@ -149,7 +205,12 @@ def _header(rows: Rows) -> tuple[int, list[str], list[str]]:
 def _are_labels(rows: Rows, numeric: list[int]) -> bool:
     """Whether numbers in the first line are names of columns: days or doses, increasing and without decimals."""
     top = [float(number(rows[0][k]) or 0.0) for k in numeric]
-    return len(numeric) < len(rows[0]) and len(top) > 1 and all(b > a for a, b in itertools.pairwise(top)) and all(x % 1 == 0 for x in top)
+    return (
+        len(numeric) < len(rows[0])
+        and len(top) > 1
+        and all(b > a for a, b in itertools.pairwise(top))
+        and all(x % 1 == 0 for x in top)
+    )
 
 
 def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[str]]:
@@ -158,7 +219,12 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
     for name in body.columns[:2]:
         c = body[name]
         blank = c.null_count()
-        if blank >= 0.34 * c.len() and c[0] is not None and not any(map(looks_numeric, c.drop_nulls().head(50))) and c.drop_nulls().n_unique() > 1:
+        if (
+            blank >= 0.34 * c.len()
+            and c[0] is not None
+            and not any(map(looks_numeric, c.drop_nulls().head(50)))
+            and c.drop_nulls().n_unique() > 1
+        ):
             body = body.with_columns(c.forward_fill())
             notes.append("blanks below a name filled with it")
     drop = []
@@ -166,8 +232,18 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
         row = [cell or "" for cell in body.row(at)]
         labels = [re.sub(r"\s*\(.*\)$", "", cell.casefold()).rstrip(" :").replace(" ", "_") for cell in row]
         texts = [label for label, cell in zip(labels, row, strict=True) if cell and not looks_numeric(cell)]
-        blank = at == 0 and not row[0] and body[body.columns[0]].null_count() == 1 and body.height > 2 and _sums_up(body, at)
-        if body.height > 2 and (any(label in _TOTALS for label in texts[:2]) or blank) and (at > 0 or blank or _sums_up(body, at)):
+        blank = (
+            at == 0
+            and not row[0]
+            and body[body.columns[0]].null_count() == 1
+            and body.height > 2
+            and _sums_up(body, at)
+        )
+        if (
+            body.height > 2
+            and (any(label in _TOTALS for label in texts[:2]) or blank)
+            and (at > 0 or blank or _sums_up(body, at))
+        ):
             drop.append(at)
             notes.append(f"the row {next(filter(None, row))!r} left out, as it sums up the others")
     keep = pl.Series(range(body.height)).is_in(drop).not_()
@@ -180,7 +256,12 @@ def _sums_up(body: pl.DataFrame, at: int) -> bool:
     for c in body.head(5000).get_columns():
         numbers = [number(cell or "") for cell in c.to_list()]
         there = [x for x in numbers if x is not None]
-        if len(there) > 2 and numbers[at] is not None and numbers[at] and abs(2 * numbers[at] - sum(there)) < 1e-6 * abs(sum(there)):
+        if (
+            len(there) > 2
+            and numbers[at] is not None
+            and numbers[at]
+            and abs(2 * numbers[at] - sum(there)) < 1e-6 * abs(sum(there))
+        ):
             return True
     return False
 
@@ -191,9 +272,20 @@ def _turned(names: list[str], body: pl.DataFrame) -> tuple[list[str], pl.DataFra
     if not 2 <= len(labels) <= 30 or None in labels or len(set(labels)) < len(labels) or body.width < 3:
         return None
     roles = [said_by(label)[0] for label in labels]
-    known = sum(bool(said.keys() & {"value", "sd", "se", "size", "extreme", "quartile", "quantile", "lo", "hi", "var"}) for said in roles)
-    errors = any(said.keys() & {"sd", "se", "var"} for said in roles) and any("value" in said for said in roles)
-    if not errors or known < 0.7 * len(labels) or any(said_by(name)[0].keys() & {"value", "sd", "se", "size"} for name in names[1:]):
+    known = sum(
+        bool(
+            said.keys() & {"value", "sd", "se", "size", "extreme", "quartile", "quantile", "lo", "hi", "var"}
+        )
+        for said in roles
+    )
+    errors = any(said.keys() & {"sd", "se", "var"} for said in roles) and any(
+        "value" in said for said in roles
+    )
+    if (
+        not errors
+        or known < 0.7 * len(labels)
+        or any(said_by(name)[0].keys() & {"value", "sd", "se", "size"} for name in names[1:])
+    ):
         return None
     rows = list(zip(*body.iter_rows(), strict=True))[1:]
     flat = [[name, *row] for name, row in zip(names[1:], rows, strict=True)]
@@ -212,11 +304,17 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
         return []
     if cells.str.to_lowercase().eq("none").any():  # Python's None among numbers; a name among names
         others = cells.set(cells.str.to_lowercase().eq("none").fill_null(False), None)
-        if others.null_count() < cells.len() and all(map(looks_numeric, others.drop_nulls().unique().head(50))):
+        if others.null_count() < cells.len() and all(
+            map(looks_numeric, others.drop_nulls().unique().head(50))
+        ):
             cells = others
             plain = replace(plain, cells=cells)
     quick = cells.cast(pl.Float64, strict=False)
-    if quick.null_count() == cells.null_count() and decimal == "." and quick.is_finite().fill_null(True).all():
+    if (
+        quick.null_count() == cells.null_count()
+        and decimal == "."
+        and quick.is_finite().fill_null(True).all()
+    ):
         return [replace(plain, kind="number", numbers=quick.to_numpy().astype(float))]
     levels = plain.levels
     if len(levels) <= 40 and n_there > 3 and all(truth_value(level) is not None for level in levels) or (
@@ -224,7 +322,11 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
     ):  # fmt: skip
         if levels[0].startswith("["):  # graded answers, whatever the prompt above them says
             plain = replace(plain, said={"value": "cells"})
-        return [replace(plain, kind="number", numbers=_mapped(cells, {level: truth_value(level) for level in levels}))]
+        return [
+            replace(
+                plain, kind="number", numbers=_mapped(cells, {level: truth_value(level) for level in levels})
+            )
+        ]
     cleaned = {level: clean(level) for level in levels}
     units = {found[2] for text in levels[:500] if (found := UNIT.fullmatch(cleaned[text]))}
     if len(units) == 1 and all(UNIT.fullmatch(cleaned[text]) or is_number(cleaned[text]) for text in levels) and (
@@ -242,11 +344,15 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
     if all(SHORTHAND.fullmatch(cleaned[text]) for text in sample):  # 12.34(5) is 12.34 ± 0.05
         shorthand = {level: SHORTHAND.fullmatch(text) for level, text in cleaned.items()}
         value = {level: number(one[1], decimal) if one else None for level, one in shorthand.items()}
-        error = {level: int(one[3]) / 10.0 ** len(one[2]) if one else None for level, one in shorthand.items()}
+        error = {
+            level: int(one[3]) / 10.0 ** len(one[2]) if one else None for level, one in shorthand.items()
+        }
         both = {"value": _mapped(cells, value), "spread": _mapped(cells, error)}
         return _parts(replace(plain, said=said | {"se": "cells"}), both, title)
     for shape, parts in SHAPES:
-        if sum(bool(shape.fullmatch(cleaned[text])) for text in sample) < 0.8 * len(sample) or (parts == ("lo", "hi") and not plain.says("ci", "lo", "hi")):
+        if sum(bool(shape.fullmatch(cleaned[text])) for text in sample) < 0.8 * len(sample) or (
+            parts == ("lo", "hi") and not plain.says("ci", "lo", "hi")
+        ):
             continue
         found = {level: shape.fullmatch(text) for level, text in cleaned.items()}
         if sum(one is not None for one in found.values()) >= 0.8 * len(found):
@@ -259,7 +365,9 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
 
 
 def _mapped(cells: pl.Series, numbers: dict[str, float | None]) -> Numbers:
-    return np.array([np.nan if cell is None or numbers[cell] is None else numbers[cell] for cell in cells.to_list()])
+    return np.array(
+        [np.nan if cell is None or numbers[cell] is None else numbers[cell] for cell in cells.to_list()]
+    )
 
 
 def _parts(column: Column, parts: dict[str, Numbers], title: str) -> list[Column]:
@@ -275,7 +383,16 @@ def _parts(column: Column, parts: dict[str, Numbers], title: str) -> list[Column
         said = {r: w for r, w in column.said.items() if r in ("value", "metric")} if part == "value" else {}
         of = found[0] if found and "value" in parts else None
         found.append(
-            Column(column.name, column.cells, "number", numbers, said | {role: "cells"}, column.stem, column.group, of=of)
+            Column(
+                column.name,
+                column.cells,
+                "number",
+                numbers,
+                said | {role: "cells"},
+                column.stem,
+                column.group,
+                of=of,
+            )
         )
     return found
 
@@ -283,16 +400,31 @@ def _parts(column: Column, parts: dict[str, Numbers], title: str) -> list[Column
 def _two_by_two(columns: list[Column]) -> list[Column]:
     """Counts of a table of two by two as events and totals of both arms: tpos, tneg, cpos, cneg; ai, bi, ci, di."""
     by = {c.name.casefold(): c for c in columns if c.whole}
-    for names in (("tpos", "tneg", "cpos", "cneg"), ("ai", "bi", "ci", "di"), ("a", "b", "c", "d"), ("tp", "tn", "cp", "cn")):
+    for names in (
+        ("tpos", "tneg", "cpos", "cneg"),
+        ("ai", "bi", "ci", "di"),
+        ("a", "b", "c", "d"),
+        ("tp", "tn", "cp", "cn"),
+    ):
         if all(name in by for name in names) and (names[0] != "a" or len(by) == 4):
             arms = []
             for group, hits, misses in (("treatment", *names[:2]), ("control", *names[2:])):
-                total = made([by[hits], by[misses]], np.asarray(by[hits].numbers) + np.asarray(by[misses].numbers))
-                arms += [replace(by[hits].called("events"), group=group), replace(total.called("n"), group=group)]
+                total = made(
+                    [by[hits], by[misses]], np.asarray(by[hits].numbers) + np.asarray(by[misses].numbers)
+                )
+                arms += [
+                    replace(by[hits].called("events"), group=group),
+                    replace(total.called("n"), group=group),
+                ]
             return [c for c in columns if c not in by.values() or c.name.casefold() not in names] + arms
     if all(name in by for name in ("ai", "n1i", "ci", "n2i")):
         new = {"ai": ("events", "1"), "n1i": ("n", "1"), "ci": ("events", "2"), "n2i": ("n", "2")}
-        return [replace(c.called(new[c.name.casefold()][0]), group=new[c.name.casefold()][1]) if c.name.casefold() in new else c for c in columns]
+        return [
+            replace(c.called(new[c.name.casefold()][0]), group=new[c.name.casefold()][1])
+            if c.name.casefold() in new
+            else c
+            for c in columns
+        ]
     return columns
 
 
@@ -305,14 +437,21 @@ def _grouped(columns: list[Column]) -> list[Column]:
         for c in columns:
             if (one := re.fullmatch(form, c.name)) and not c.group and c.of is None and c.name != HEADER:
                 by.setdefault(one[outer], {})[one[inner]] = c
-        same, often = Counter(tuple(sorted(group)) for group in by.values()).most_common(1)[0] if by else ((), 0)
+        same, often = (
+            Counter(tuple(sorted(group)) for group in by.values()).most_common(1)[0] if by else ((), 0)
+        )
         groups = {affix: group for affix, group in by.items() if tuple(sorted(group)) == same}
         names = [name for name in same if all(group[name].kind == "name" for group in groups.values())]
         says = [set(said_by(name)[0]) & set(_STATISTICS) for name in same]
         words = {role for affix in groups for role in said_by(affix)[0]}
         arms = at == 0 and len(names) == 1 and len(same) > 2 and any(says)
         named = any(c.kind == "name" and c.says("option") for c in columns)
-        plain = sum(map(bool, says)) >= (2 * len(says) + 2) // 3 and len(says) > 1 and not words & {"metric", "before", *_STATISTICS} and not named
+        plain = (
+            sum(map(bool, says)) >= (2 * len(says) + 2) // 3
+            and len(says) > 1
+            and not words & {"metric", "before", *_STATISTICS}
+            and not named
+        )
         plain &= at > 0 or any(c.says("study") or c.kind == "name" for c in columns)
         if often > 1 and len(same) > 1 and (arms or plain):
             found = {c: (affix, name) for affix, group in groups.items() for name, c in group.items()}
@@ -326,14 +465,34 @@ def _stacked(table: Layout) -> Layout:
     parts = [[c for c in table.columns if c.group == group] for group in groups]
     if len(groups) < 2:
         return table
-    parts = [sorted(part, key=lambda c: [o.name for o in parts[0]].index(c.name) if c.name in [o.name for o in parts[0]] else 99) for part in parts]
+    parts = [
+        sorted(
+            part,
+            key=lambda c: (
+                [o.name for o in parts[0]].index(c.name) if c.name in [o.name for o in parts[0]] else 99
+            ),
+        )
+        for part in parts
+    ]
     same = len({tuple(c.name for c in part) for part in parts}) == 1
     if not same or all(said_by(g)[0].keys() & {"metric"} for g in groups):
-        return replace(table, columns=[replace(c.called(f"{c.group} {c.name}".strip()), group="", sources=(f"{c.group} {c.name}".strip(),)) for c in table.columns])
+        return replace(
+            table,
+            columns=[
+                replace(
+                    c.called(f"{c.group} {c.name}".strip()),
+                    group="",
+                    sources=(f"{c.group} {c.name}".strip(),),
+                )
+                for c in table.columns
+            ],
+        )
     if all(c.name.startswith("#") for c in parts[0]):
         parts = [[replace(c, sources=(c.group,)) for c in part] for part in parts]
     many = np.tile(table.everything, len(groups))
-    head = Column(HEADER, pl.Series([group for group in groups for _ in range(table.height)], dtype=pl.String))
+    head = Column(
+        HEADER, pl.Series([group for group in groups for _ in range(table.height)], dtype=pl.String)
+    )
     under = [below(list(ones)) for ones in zip(*parts, strict=True)]
     for k, c in enumerate(under):  # a value and its error in one cell
         if c.of is not None:

@@ -1,5 +1,6 @@
 """Cells as numbers: decimal signs, thousands separators, percentages, units, and several numbers in one cell."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -25,8 +26,12 @@ SHAPES = (
 )  # fmt: skip
 #: 12.34(5) is 12.34 with an uncertainty of 0.05.
 SHORTHAND = re.compile(r"([-+−]?\d+[.,](\d+))\((\d+)\)")
-DAY = re.compile(r"\d{4}-\d\d-\d\d(?: 00:00:00(?:\.0+)?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-?W\d\d|\d{4}-\d\d")
-TIME = re.compile(r"(?:\d{4}[-/]\d\d[-/]\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})[T ]\d?\d:\d\d.*|\d\d:\d\d(:\d\d)?")
+DAY = re.compile(
+    r"\d{4}-\d\d-\d\d(?: 00:00:00(?:\.0+)?)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-?W\d\d|\d{4}-\d\d"
+)
+TIME = re.compile(
+    r"(?:\d{4}[-/]\d\d[-/]\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})[T ]\d?\d:\d\d.*|\d\d:\d\d(:\d\d)?"
+)
 UNIT = re.compile(rf"{_DIGITS}\s*([^\W\d][\w/·^-]*)")
 _FOOTNOTE = re.compile(r"[\s*†‡§¶#]+$|\^[a-d]$|(?<=[\d)%])\s?[a-d]{1,3}$")
 _PLAIN = {
@@ -44,6 +49,8 @@ def number(text: str, decimal: str = ".") -> float | None:
         return None
     digits = re.sub(r"[^\d]", "", found[2])
     value = float(f"{found[1]}{digits or 0}.{found[3] or 0}{found[4] or ''}")
+    if not math.isfinite(value):
+        return None
     return value / 100.0 if found[5] else value
 
 
@@ -63,13 +70,17 @@ def truth_value(text: str) -> float | None:
 def clean(text: str) -> str:
     """Remove what Markdown, LaTeX and footnotes put around a number."""
     text = re.sub(r"\*\*|`|\\textbf|\\mathbf|[{}$€£]", "", text).replace("\\%", "%").replace("\\pm", "±")
-    return _FOOTNOTE.sub("", text).strip()
+    return re.sub(r"^(?:±|\+/-)\s*", "", _FOOTNOTE.sub("", text)).strip()
 
 
 def looks_numeric(text: str) -> bool:
     """Whether a cell holds a number, or several in one of the known shapes."""
     text = clean(text)
-    return is_number(text) or any(shape.fullmatch(text) for shape, _ in SHAPES[:-1]) or bool(UNIT.fullmatch(text))
+    return (
+        is_number(text)
+        or any(shape.fullmatch(text) for shape, _ in SHAPES[:-1])
+        or bool(UNIT.fullmatch(text))
+    )
 
 
 def decimal_sign(texts: Iterable[str], comma_likely: bool = False) -> str:

@@ -53,12 +53,21 @@ class Reading:
     @cached_property
     def options(self) -> list[str]:
         """The names of the options."""
-        return list(dict.fromkeys(str(row[role]) for row in self.rows for role in ("option", "plus", "minus") if role in row))
+        return list(
+            dict.fromkeys(
+                str(row[role]) for row in self.rows for role in ("option", "plus", "minus") if role in row
+            )
+        )
 
     @property
     def flags(self) -> str:
         """What to type to get exactly this reading."""
-        pairs = [f"{role}={name or '#1'}" for role, names in self.roles.items() if role not in ("where", "features", "n") for name in _brief(role, names, self._candidate)]
+        pairs = [
+            f"{role}={name or '#1'}"
+            for role, names in self.roles.items()
+            if role not in ("where", "features", "n")
+            for name in _brief(role, names, self._candidate)
+        ]
         said = [f"--map {shlex.quote(pair)}" for pair in pairs]
         said += [f"--where {shlex.quote(name)}" for name in self.roles.get("where", ())]
         if "sd" in self.roles and "n" not in self.roles and self._n is None:
@@ -156,7 +165,9 @@ def read_table(
     table = _best_layout(source)
     if where is not None:
         return _asked(_rows_where(table, where), roles, n, where)
-    given = {name for names in (roles or {}).values() for name in ([names] if isinstance(names, str) else names)}
+    given = {
+        name for names in (roles or {}).values() for name in ([names] if isinstance(names, str) else names)
+    }
     for c in table.columns:
         several = c.kind == "name" and 1 < c.n_levels < 0.6 * table.height
         if c.says("which") and several and c.name not in given:  # metrics below each other
@@ -183,7 +194,9 @@ def _rows_where(table: Layout, where: str) -> Layout:
     name, _, level = where.partition("=")
     column = next((c for c in table.columns if c.name == name), None)
     if column is None or level not in column.levels:
-        raise ValueError(f"`where` must be a column and one of its values, such as metric=acc; got {where!r}.")
+        raise ValueError(
+            f"`where` must be a column and one of its values, such as metric=acc; got {where!r}."
+        )
     rows = np.flatnonzero((column.cells == level).fill_null(False).to_numpy())
     return replace(table, columns=taken([c for c in table.columns if c is not column], rows))
 
@@ -207,26 +220,37 @@ def _asked(table: Layout, roles: Any, n: int | None, where: str | None = None) -
     if roles:
         found = _fitting(found, table, roles)
     if not found:
-        raise ValueError("No reading fits the cells: say which column is the option and which one the result, as in --map option=NAME --map value=NAME.")
+        raise ValueError(
+            "No reading fits the cells: say which column is the option and which one the result, as in --map option=NAME --map value=NAME."
+        )
     about, choices = _choose(found, table, set(roles or ()))
     if about == "n" and n is not None and len(choices) == 1:
         about = ""
     kind = "asks" if about else "read"
-    return Table(kind, tuple(_reading(one, n, where) for one in choices), _QUESTIONS.get(about, ""), tuple(table.notes))
+    return Table(
+        kind, tuple(_reading(one, n, where) for one in choices), _QUESTIONS.get(about, ""), tuple(table.notes)
+    )
 
 
-def _fitting(found: list[Candidate], table: Layout, roles: Mapping[str, str | Iterable[str]]) -> list[Candidate]:
+def _fitting(
+    found: list[Candidate], table: Layout, roles: Mapping[str, str | Iterable[str]]
+) -> list[Candidate]:
     """The readings in which the given roles have the given columns."""
     wanted = {role: {names} if isinstance(names, str) else set(names) for role, names in roles.items()}
     known = {name for c in table.columns for name in (c.name, *c.sources)} | {"header", "#1"}
     for names in wanted.values():
         if odd := sorted(names - known):
-            raise ValueError(f"The table has no column {odd[0]!r}; it has {', '.join(sorted(known - {HEADER, CELL, '', '#1'})[:12])}.")
+            raise ValueError(
+                f"The table has no column {odd[0]!r}; it has {', '.join(sorted(known - {HEADER, CELL, '', '#1'})[:12])}."
+            )
 
     def fits(one: Candidate) -> bool:
         mine = {role: set(names) for role, names in _plain(one).items()}
         brief = {role: set(_brief(role, tuple(names), one)) for role, names in mine.items()}
-        return all({"" if w == "#1" else w for w in names} in (mine.get(role), brief.get(role)) for role, names in wanted.items())
+        return all(
+            {"" if w == "#1" else w for w in names} in (mine.get(role), brief.get(role))
+            for role, names in wanted.items()
+        )
 
     return [one for one in found if fits(one)]
 
@@ -240,7 +264,9 @@ def _choose(found: list[Candidate], table: Layout, given: set[str]) -> tuple[str
     for one in found:
         alone = best.ask == "columns" and one in same  # one column as the result
         close = one.score > best.score - MARGIN
-        if (alone or close or one in rivals) and not (given >= {"option", "value"} and one.roles["value"] != best.roles["value"]):
+        if (alone or close or one in rivals) and not (
+            given >= {"option", "value"} and one.roles["value"] != best.roles["value"]
+        ):
             choices.append(one)
     choices = distinct(choices)
     results = {one.meaning("value", "successes") for one in choices}
@@ -249,9 +275,13 @@ def _choose(found: list[Candidate], table: Layout, given: set[str]) -> tuple[str
     if len(results) > 1 and len(options) == 1 and best.ask != "columns":
         about = "metric"
         order = {name: at for at, name in enumerate(name for c in table.columns for name in c.sources)}
-        per = {one.meaning("value", "successes"): one for one in reversed(choices)}  # the best for each metric
+        per = {
+            one.meaning("value", "successes"): one for one in reversed(choices)
+        }  # the best for each metric
         choices = sorted(per.values(), key=lambda one: order.get(_result(one).sources[0], 0))
-        choices = [best, *(one for one in choices if one is not best)] if len(choices) > MOST_CHOICES else choices
+        choices = (
+            [best, *(one for one in choices if one is not best)] if len(choices) > MOST_CHOICES else choices
+        )
     elif best.ask:
         about = best.ask
     return about, choices[:MOST_CHOICES]
@@ -269,27 +299,46 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
     found = []
     for one in same:
         other = one.measure
-        if other is None or one is best or other.value is mine.value or one.meaning("item", "block") != best.meaning("item", "block"):
+        if (
+            other is None
+            or one is best
+            or other.value is mine.value
+            or one.meaning("item", "block") != best.meaning("item", "block")
+        ):
             continue
         value = other.value
         if mine.is_bare:
             close = other.score > mine.score - 2.0 and not value.was_set
-            both = value.says("quantile", "metric", "value") and mine.value.says("quantile", "metric", "value")
+            both = value.says("quantile", "metric", "value") and mine.value.says(
+                "quantile", "metric", "value"
+            )
             if (close or both) and not (mine.is_general and not value.says("value") and not mine.value.stem):
                 found.append(one)
         elif "successes" in mine.roles:
             if "successes" in other.roles and other.score > mine.score - 1.0:
                 found.append(one)
-        elif not other.is_bare and value.stem != mine.value.stem and other.ask != "error" and (other.roles.keys() == mine.roles.keys() or mine.value.says("quantile")):
+        elif (
+            not other.is_bare
+            and value.stem != mine.value.stem
+            and other.ask != "error"
+            and (other.roles.keys() == mine.roles.keys() or mine.value.says("quantile"))
+        ):
             found.append(one)
-        elif not mine.is_general and value.says("metric") and not (value.stem <= mine.value.stem or other.score < 1.5):
+        elif (
+            not mine.is_general
+            and value.says("metric")
+            and not (value.stem <= mine.value.stem or other.score < 1.5)
+        ):
             found.append(one)
     return found
 
 
 def _plain(one: Candidate) -> dict[str, list[str]]:
     """Roles with the columns of the file."""
-    roles = {role: list(dict.fromkeys(n for c in columns for n in c.sources)) for role, columns in one.roles.items()}
+    roles = {
+        role: list(dict.fromkeys(n for c in columns for n in c.sources))
+        for role, columns in one.roles.items()
+    }
     if "lo" in roles and roles["lo"] == roles["hi"]:  # both ends in one cell
         roles["ci"] = roles.pop("lo")
         roles.pop("hi")
@@ -329,7 +378,11 @@ def _rows_of(one: Candidate, n: int | None) -> list[dict[str, Any]]:
         elif role == "winner":
             columns["value"] = _winners(parts[0], columns, one)
         elif role in _NAMES:
-            columns[role] = texts[0] if len(texts) == 1 else [None if None in row else " ".join(row) for row in zip(*texts, strict=True)]
+            columns[role] = (
+                texts[0]
+                if len(texts) == 1
+                else [None if None in row else " ".join(row) for row in zip(*texts, strict=True)]
+            )
         elif role != "features" and parts[0].numbers is not None:
             columns[role] = [None if np.isnan(x) else x for x in parts[0].numbers.tolist()]
     level = re.search(r"(\d+(?:[.,]\d+)?) ?%", one.roles["lo"][0].name) if "lo" in one.roles else None
@@ -349,10 +402,23 @@ def _winners(winner: Column, columns: dict[str, list[Any]], one: Candidate) -> l
     """1 where the first of two options won, -1 where the second did, 0 for a tie."""
     if winner.numbers is not None:
         low = min(winner.there, default=0.0)
-        coded = winner.whole and low >= 0.0 and winner.there.max() <= 2.0 and winner.kind == "number" and winner.said
-        scale = {1.0: 1.0, 0.0: -1.0, 2.0: -1.0, 0.5: 0.0} if coded or set(winner.there) == {0.0, 0.5, 1.0} else {}
+        coded = (
+            winner.whole
+            and low >= 0.0
+            and winner.there.max() <= 2.0
+            and winner.kind == "number"
+            and winner.said
+        )
+        scale = (
+            {1.0: 1.0, 0.0: -1.0, 2.0: -1.0, 0.5: 0.0}
+            if coded or set(winner.there) == {0.0, 0.5, 1.0}
+            else {}
+        )
         return [None if np.isnan(x) else scale.get(x, x) for x in winner.numbers.tolist()]
-    first, second = (_FIRST | {one.roles["plus"][0].name.casefold()}, _SECOND | {one.roles["minus"][0].name.casefold()})
+    first, second = (
+        _FIRST | {one.roles["plus"][0].name.casefold()},
+        _SECOND | {one.roles["minus"][0].name.casefold()},
+    )
     found: list[Any] = []
     for cell, plus, minus in zip(winner.cells.to_list(), columns["plus"], columns["minus"], strict=True):
         word = (cell or "").casefold()
