@@ -69,7 +69,9 @@ def test_flags_of_a_choice_give_that_reading(name):
         for role, names in reading.roles.items():
             if role != "where":
                 roles[role] = list(names)
-        again = nw.read_table(DATA / name, roles=roles, where=next(iter(reading.roles.get("where", ())), None))
+        again = nw.read_table(
+            DATA / name, roles=roles, where=next(iter(reading.roles.get("where", ())), None)
+        )
         assert again.kind == "read"
         assert again.rows == reading.rows
 
@@ -95,7 +97,20 @@ def test_frames_and_mappings_are_read():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\n\n", "one line", "a,b\n", "a,b\n1,2\n", "{", "[1, 2]", "{}", '"', "a\0b", "|---|", "x,y\nu,v\nw,z\n"],
+    [
+        "",
+        "\n\n",
+        "one line",
+        "a,b\n",
+        "a,b\n1,2\n",
+        "{",
+        "[1, 2]",
+        "{}",
+        '"',
+        "a\0b",
+        "|---|",
+        "x,y\nu,v\nw,z\n",
+    ],
 )
 def test_junk_gets_one_sentence(tmp_path, text):
     path = tmp_path / "junk.csv"
@@ -107,7 +122,9 @@ def test_junk_gets_one_sentence(tmp_path, text):
 
 def test_a_total_and_notes_are_left_out(tmp_path):
     path = tmp_path / "ads.csv"
-    path.write_text('Ad,Shown,Clicks\na,"1,000",10\nb,"2,000",30\nTotal,"3,000",40\n* preliminary figures of May\n')
+    path.write_text(
+        'Ad,Shown,Clicks\na,"1,000",10\nb,"2,000",30\nTotal,"3,000",40\n* preliminary figures of May\n'
+    )
     table = nw.read_table(path)
     assert [row["trials"] for row in table.rows] == [1000, 2000]
 

@@ -1,1 +1,1 @@
-"""Understanding a table as a whole: which columns are options, results, error bars, counts, items or blocks."""
+"""Understanding a table as a whole: options, results, error bars, counts, items and blocks."""

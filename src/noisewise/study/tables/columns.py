@@ -17,24 +17,30 @@ Numbers = NDArray[np.float64]
 
 #: A column that is made of the names of other columns, and the one that is made of their cells.
 HEADER, CELL = "*header*", "*cell*"
-_UNITS = frozenset(
-    "ms s sec secs seconds us ns min mins h hr hz pct percent usd eur mpa gpa kpa kg g mg ug t ha l ml c k mm cm nm m "
-    "req u days dt kb mb gb op ops".split()
-)
+
+
+#: Names such as "requests per second".
+_RATE = re.compile(r" per (?:s|sec|second|min|minute|h|hour|day|user|visitor|session|run)$")
 
 
 @cache
-def _lexicon() -> tuple[dict[str, str], frozenset[str]]:
+def _lexicon() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
+    """The roles by their phrases, and the lists of other words."""
     words = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
-    calendar = frozenset(words.pop("weekday").split())
+    lists = {name: frozenset(line.split()) for name, line in words.pop("lists").items()}
     return {
         word.replace("_", " "): role for role, line in reversed(words.items()) for word in line.split()
-    }, calendar
+    }, lists
 
 
 def is_calendar(name: str) -> bool:
     """Whether a name begins with a weekday or a month."""
-    return next(iter(words_of(name)), "") in _lexicon()[1]
+    return next(iter(words_of(name)), "") in word_list("calendar")
+
+
+def word_list(name: str) -> frozenset[str]:
+    """A list of words that are no roles: "calendar", "units", "totals"."""
+    return _lexicon()[1][name]
 
 
 def words_of(name: str) -> list[str]:
@@ -69,11 +75,13 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
                 found.setdefault(role, phrase)
                 kept += filter(None, piece if role in ("metric", "before", "first", "second") else [])
                 words[at : at + size] = [None] * size
-    if re.search(r" per (?:s|sec|second|min|minute|h|hour|day|user|visitor|session|run)$", " ".join(words_of(name))):
+    if re.search(
+        r" per (?:s|sec|second|min|minute|h|hour|day|user|visitor|session|run)$", " ".join(words_of(name))
+    ):
         found.pop("size", None)
         found.setdefault("metric", "per")
     rest = [word for word in words if word is not None]
-    stem = [word for word in rest if word not in _UNITS] or rest
+    stem = [word for word in rest if word not in word_list("units")] or rest
     return found, frozenset([*stem, *kept])
 
 
@@ -243,7 +251,7 @@ def determines(one: Column, other: Column) -> bool:
 
 
 def shared(option: Column, other: Column) -> bool:
-    """Whether most levels of a column come with several options, so that these can be compared within them."""
+    """Whether most levels of a column come with several options, which it makes comparable."""
     levels, often = np.unique(other.split_pairs(option)[0], return_counts=True)
     return levels.size > 1 and bool((often > 1).sum() >= 0.6 * levels.size)
 
@@ -307,7 +315,7 @@ def _together(*columns: Column) -> Numbers:
 
 
 def alike(columns: Sequence[Column]) -> bool:
-    """Whether columns hold the same kind of number: of one range, written alike; or each with an error in the cell."""
+    """Whether columns hold the same kind of number: of one range and written alike, or each with an error."""
     if all(c.said.get("value") == "cells" for c in columns):
         return True
     if any(not c.there.size for c in columns):

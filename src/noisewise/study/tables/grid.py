@@ -1,4 +1,4 @@
-"""Grids of texts: delimited text in every dialect, workbooks, JSON, Parquet, Markdown, frames and mappings."""
+"""Grids of texts: delimited text, workbooks, JSON, Parquet, Markdown, frames and mappings."""
 
 import csv
 import io
@@ -67,9 +67,8 @@ def _read_file(source: str) -> list[Grid]:
     text = as_utf8("table", content, repr(path.name))[0].decode()
     if not text.strip():
         raise ValueError(f"{path.name!r} is empty.")
-    if text.lstrip()[:1] in ("{", "["):
-        if (grid := _json(text, path.name)) is not None:
-            return [grid]
+    if text.lstrip()[:1] in ("{", "[") and (grid := _json(text, path.name)) is not None:
+        return [grid]
     return [_markdown(text) or _delimited(text, path.name)]
 
 
@@ -175,7 +174,7 @@ def _markdown(text: str) -> Grid | None:
         if all(re.fullmatch(r":?-{1,}:?", cell) for cell in cells):
             ruled = True
         else:
-            tables[-1].append([re.sub(r"\*\*|__|`|<[^>]*>", "", cell).strip() for cell in cells])
+            tables[-1].append([re.sub(r"\*\*|__|`|<[^<>]{0,40}>", "", cell).strip() for cell in cells])
     if not ruled:
         return None
     outside = " ".join(line for line in text.splitlines() if "|" not in line)
@@ -218,9 +217,10 @@ def _sheet(page: SheetCells) -> Grid:
     width = 1 + max(max(cells) for cells in texts.values())
     filled = sum(map(len, texts.values()))
     check_size("table", repr(page.title), len(texts), width, filled)
-    if (row := next((row for row, _ in page.bare if row in texts), None)) is not None:
+    if (bare := next((row for row, _ in page.bare if row in texts), None)) is not None:
         raise ValueError(
-            f"row {row + 1} of sheet {page.title!r} holds a formula without its result: save it in a spreadsheet"
+            f"row {bare + 1} of sheet {page.title!r} holds a formula without its result: "
+            "save it in a spreadsheet"
         )
     return _grid([[texts[at].get(column, "") for column in range(width)] for at in sorted(texts)], page.title)
 
@@ -366,8 +366,8 @@ def _as_polars(source: Any) -> pl.DataFrame:
         frame: pl.DataFrame = nw.from_native(source, eager_only=True).to_polars()
     except TypeError:
         raise TypeError(
-            "`source` must be a file, a data frame, a mapping such as {option: readings} or a list of records; "
-            f"got {type(source).__name__}."
+            "`source` must be a file, a data frame, a mapping such as {option: readings} or a list of "
+            f"records; got {type(source).__name__}."
         ) from None
     return frame
 

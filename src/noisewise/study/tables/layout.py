@@ -17,23 +17,36 @@ from noisewise.study.tables.columns import (
     made,
     said_by,
     taken,
+    word_list,
     words_of,
 )
 from noisewise.study.tables.grid import Grid
 from noisewise.study.tables.numbers import (
-    DAY, MISSING, SHAPES, SHORTHAND, TIME, UNIT, clean, decimal_sign, is_number, looks_numeric, number, truth_value,
+    DAY,
+    LONGEST,
+    MISSING,
+    SHAPES,
+    SHORTHAND,
+    TIME,
+    UNIT,
+    clean,
+    decimal_sign,
+    is_number,
+    looks_numeric,
+    number,
+    truth_value,
 )  # fmt: skip
 
-_TOTALS = frozenset(
-    """total totals grand_total sum mean average avg overall all aggregated aggregate subtotal gesamt summe insgesamt
-    mittelwert moyenne somme ensemble media suma promedio totale pooled combined""".split()
-)
 _NOTE = re.compile(
     r"(?:note|source|legend|remark|comment|quelle|anmerkung|hinweis|nota|fuente)s?\s*:|[*†]", re.I
 )
 RESULT = ("value", "metric", "quantile", "successes", "rate")
 ERRORS = ("se", "sd", "var", "unclear", "moe", "lo", "hi", "up", "down", "rsd")
 _STATISTICS = ("size", "successes", "value", "sd", "se", "var", "lo", "hi", "rate")
+#: How columns begin that only count rows.
+_COUNTERS = ("", "unnamed", "index", "idx", "row", "nr", "x")
+#: Units that need no name that expects them.
+_PLAIN_UNITS = ("ms", "s", "ns", "us", "µs", "μs", "b", "kb", "mb", "kib", "mib")
 #: Rows of a table that are looked at to find its header.
 _SAMPLE = 200
 Rows = list[list[str]]
@@ -77,18 +90,11 @@ def layout_of(grid: Grid) -> Layout:
     if len(columns) < 2:
         raise ValueError("it needs two columns at least with something in them.")
     for c in columns[:3] if len(columns) > 2 and any(c.kind == "name" for c in columns) else []:
-        if c.numbers_rows and ([*words_of(c.name), ""])[0] in (
-            "",
-            "unnamed",
-            "index",
-            "idx",
-            "row",
-            "nr",
-            "x",
-        ):
+        if c.numbers_rows and ([*words_of(c.name), ""])[0] in _COUNTERS:
             columns.remove(c)
     for c in columns:
-        if c.says("ci") and c.kind == "number" and c.of is None and not c.says(*ERRORS):  # one number: half of it
+        # An interval of one number is half of it.
+        if c.says("ci") and c.kind == "number" and c.of is None and not c.says(*ERRORS):
             c.said = {**c.said, "moe": c.said["ci"]}
     questions = [c for c in columns if re.fullmatch(r"[qQ]\d+", c.name)]
     for c in questions if len(questions) > 3 else []:  # questions, not quartiles
@@ -101,7 +107,7 @@ def _texts(frame: pl.DataFrame) -> Rows:
 
 
 def _extent(head: Rows, frame: pl.DataFrame) -> tuple[int, int]:
-    """The first row of the header, and the end of the body: titles, keys with values and notes are outside."""
+    """The first row of the header, and the end of the body: titles and notes are outside."""
     widths = [max((k + 1 for k, cell in enumerate(row) if cell), default=0) for row in head]
     filled = [len({cell for cell in row if cell}) for row in head]
     usual = Counter(widths).most_common(1)[0][0]
@@ -115,9 +121,8 @@ def _extent(head: Rows, frame: pl.DataFrame) -> tuple[int, int]:
             widths[first] > 1 and filled[first] == 1 and sum(map(bool, head[first])) > 1 and usual < 3
         ):
             break
-        if (
-            filled[first] == 1 and not head[first][0] and widths[first + 1] >= usual
-        ):  # a header above a header
+        above = filled[first] == 1 and not head[first][0] and widths[first + 1] >= usual
+        if above:  # a header above a header
             break
         first += 1
     while last > first + 2:
@@ -125,8 +130,7 @@ def _extent(head: Rows, frame: pl.DataFrame) -> tuple[int, int]:
         there = [cell for cell in row if cell]
         short = len(there) == 1 and (len(there[0].split()) > 3 or (row[0] and usual > 2))
         if not (
-            _NOTE.match(row[0])
-            and len(there) < usual
+            (_NOTE.match(row[0]) and len(there) < usual)
             or short
             or (len(there) <= 2 < usual - 1 and not row[-1] and " " in row[0] and "=" in "".join(there))
         ):
@@ -173,7 +177,7 @@ def _header(rows: Rows) -> tuple[int, list[str], list[str]]:
     if depth == 1:
         blanks = [k for k in numeric if not top[k] and k > 0]
         if len(blanks) > 1 and all(top[k - 1] or k - 1 in blanks for k in blanks):  # readings below one name
-            above = list(itertools.accumulate(top, lambda before, cell: cell or before))
+            above = _filled_forward(top)
             many: Counter[str] = Counter()
             spread = Counter(above)
             groups = [above[k] if k in numeric and spread[above[k]] > 1 else "" for k in places]
@@ -185,7 +189,7 @@ def _header(rows: Rows) -> tuple[int, list[str], list[str]]:
         return depth, list(top), none
     if all(top) and len(set(top)) == len(top):  # complete by itself: units are below
         return depth, list(top), none
-    above = list(itertools.accumulate(top, lambda before, cell: cell or before))
+    above = _filled_forward(top)
     inner = [next((row[k] for row in rows[1:depth] if row[k]), "") for k in places]
     spread = Counter(above[k] for k in numeric)
     groups = [above[k] if k in numeric and inner[k] and spread[above[k]] > 1 else "" for k in places]
@@ -202,8 +206,15 @@ def _header(rows: Rows) -> tuple[int, list[str], list[str]]:
     return depth, names, groups
 
 
+def _filled_forward(names: list[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        found.append(name or (found[-1] if found else ""))
+    return found
+
+
 def _are_labels(rows: Rows, numeric: list[int]) -> bool:
-    """Whether numbers in the first line are names of columns: days or doses, increasing and without decimals."""
+    """Whether numbers in the first line are names of columns, such as days: increasing and whole."""
     top = [float(number(rows[0][k]) or 0.0) for k in numeric]
     return (
         len(numeric) < len(rows[0])
@@ -214,7 +225,7 @@ def _are_labels(rows: Rows, numeric: list[int]) -> bool:
 
 
 def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[str]]:
-    """Fill names in below the first of them, and leave out rows that sum up others and headers that come again."""
+    """Fill names in below the first of them; leave out rows that sum up others, and repeated headers."""
     notes = []
     for name in body.columns[:2]:
         c = body[name]
@@ -241,7 +252,7 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
         )
         if (
             body.height > 2
-            and (any(label in _TOTALS for label in texts[:2]) or blank)
+            and (any(label in word_list("totals") for label in texts[:2]) or blank)
             and (at > 0 or blank or _sums_up(body, at))
         ):
             drop.append(at)
@@ -256,12 +267,8 @@ def _sums_up(body: pl.DataFrame, at: int) -> bool:
     for c in body.head(5000).get_columns():
         numbers = [number(cell or "") for cell in c.to_list()]
         there = [x for x in numbers if x is not None]
-        if (
-            len(there) > 2
-            and numbers[at] is not None
-            and numbers[at]
-            and abs(2 * numbers[at] - sum(there)) < 1e-6 * abs(sum(there))
-        ):
+        total = numbers[at]
+        if len(there) > 2 and total and abs(2 * total - sum(there)) < 1e-6 * abs(sum(there)):
             return True
     return False
 
@@ -317,7 +324,7 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
     ):
         return [replace(plain, kind="number", numbers=quick.to_numpy().astype(float))]
     levels = plain.levels
-    if len(levels) <= 40 and n_there > 3 and all(truth_value(level) is not None for level in levels) or (
+    if (len(levels) <= 40 and n_there > 3 and all(truth_value(level) is not None for level in levels)) or (
         all(level.casefold().startswith(("[pass", "[fail")) for level in levels)
     ):  # fmt: skip
         if levels[0].startswith("["):  # graded answers, whatever the prompt above them says
@@ -327,11 +334,16 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
                 plain, kind="number", numbers=_mapped(cells, {level: truth_value(level) for level in levels})
             )
         ]
-    cleaned = {level: clean(level) for level in levels}
+    if len(max(levels[:500], key=len)) > LONGEST:  # prose, on which patterns would take long
+        return [plain]
+    cleaned = {level: clean(level[: LONGEST + 1]) for level in levels}
     units = {found[2] for text in levels[:500] if (found := UNIT.fullmatch(cleaned[text]))}
-    if len(units) == 1 and all(UNIT.fullmatch(cleaned[text]) or is_number(cleaned[text]) for text in levels) and (
-        plain.says(*RESULT, *ERRORS, "size", "extreme") or min(units).casefold() in ("ms", "s", "ns", "us", "µs", "μs", "b", "kb", "mb", "kib", "mib")
-    ):  # fmt: skip
+    measured = all(UNIT.fullmatch(text) or is_number(text) for text in cleaned.values())
+    if (
+        len(units) == 1
+        and measured
+        and (plain.says(*RESULT, *ERRORS, "size", "extreme") or min(units).casefold() in _PLAIN_UNITS)
+    ):
         cleaned = {level: text.removesuffix(min(units)).strip() for level, text in cleaned.items()}
     numbers = {level: number(text, decimal) for level, text in cleaned.items()}
     good = sum(x is not None for x in numbers.values())
@@ -354,12 +366,12 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
             parts == ("lo", "hi") and not plain.says("ci", "lo", "hi")
         ):
             continue
-        found = {level: shape.fullmatch(text) for level, text in cleaned.items()}
-        if sum(one is not None for one in found.values()) >= 0.8 * len(found):
-            split = {
-                part: _mapped(cells, {level: number(one[at], decimal) if one else None for level, one in found.items()})
-                for at, part in enumerate(parts, 1)
-            }  # fmt: skip
+        matches = {level: shape.fullmatch(text) for level, text in cleaned.items()}
+        if sum(one is not None for one in matches.values()) >= 0.8 * len(matches):
+            split: dict[str, Numbers] = {}
+            for at, part in enumerate(parts, 1):
+                there = {level: number(one[at], decimal) if one else None for level, one in matches.items()}
+                split[part] = _mapped(cells, there)
             return _parts(plain, split, title)
     return [plain]
 
@@ -371,11 +383,9 @@ def _mapped(cells: pl.Series, numbers: dict[str, float | None]) -> Numbers:
 
 
 def _parts(column: Column, parts: dict[str, Numbers], title: str) -> list[Column]:
-    """The columns that cells of several numbers make: the header or the title says what the second number is."""
-    spread = next((role for role in ("se", "sd", "moe") if role in column.said), None)
-    spread = spread or next((role for role in ("se", "sd") if role in said_by(title)[0]), "unclear")
-    if spread == "sd" and "se" in said_by(column.name)[0]:
-        spread = "se"
+    """The columns that cells of several numbers make; header or title say what the second number is."""
+    of_title = [role for role in ("se", "sd") if role in said_by(title)[0]]
+    spread = next((role for role in ("se", "sd", "moe") if role in column.said), [*of_title, "unclear"][0])
     ends = next((role for role in ("quartile", "extreme") if role in column.said), None)
     found: list[Column] = []
     for part, numbers in parts.items():
@@ -398,14 +408,15 @@ def _parts(column: Column, parts: dict[str, Numbers], title: str) -> list[Column
 
 
 def _two_by_two(columns: list[Column]) -> list[Column]:
-    """Counts of a table of two by two as events and totals of both arms: tpos, tneg, cpos, cneg; ai, bi, ci, di."""
+    """Tables of two by two as events and totals of both arms: tpos, tneg, cpos, cneg; ai, bi, ci, di."""
     by = {c.name.casefold(): c for c in columns if c.whole}
-    for names in (
+    forms: tuple[tuple[str, ...], ...] = (
         ("tpos", "tneg", "cpos", "cneg"),
         ("ai", "bi", "ci", "di"),
         ("a", "b", "c", "d"),
         ("tp", "tn", "cp", "cn"),
-    ):
+    )
+    for names in forms:
         if all(name in by for name in names) and (names[0] != "a" or len(by) == 4):
             arms = []
             for group, hits, misses in (("treatment", *names[:2]), ("control", *names[2:])):
@@ -429,7 +440,7 @@ def _two_by_two(columns: list[Column]) -> list[Column]:
 
 
 def _grouped(columns: list[Column]) -> list[Column]:
-    """Columns side by side as groups: treat1, n1, treat2, n2; control_n, control_mean, new_n, new_mean; n.e, n.c."""
+    """Columns side by side as groups: treat1, n1, treat2, n2; control_n, control_mean, new_n; n.e, n.c."""
     forms = (r"(.*?)[\s_.]*([1-9])i?", r"([^\s_.]+)[\s_.](.+)", r"(.+)[\s_.]([^\s_.]+)")
     for at, form in enumerate(forms):
         inner, outer = (2, 1) if at == 2 else (1, 2)

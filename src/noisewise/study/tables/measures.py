@@ -161,7 +161,9 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
         minus: Callable[[Numbers, Numbers], Numbers],
         plus: Callable[[Numbers, Numbers], Numbers],
     ) -> Roles:
-        assert low.numbers is not None and high.numbers is not None and c.numbers is not None
+        assert low.numbers is not None
+        assert high.numbers is not None
+        assert c.numbers is not None
         return {
             "lo": [made([low], minus(c.numbers, low.numbers))],
             "hi": [made([high], plus(c.numbers, high.numbers))],
@@ -227,14 +229,14 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
             sd = made([low, high], (high.numbers - low.numbers) / 1.35)
             return [measure({"sd": [sd]}, 3.0, "quartiles are of single readings: sd = (q3 - q1)/1.35")]
     bare = [measure({}, 0.0, "")]
-    ends = [
+    around = [
         (low, high)
         for low in columns
         for high in columns
         if low.says("lo") and high.says("hi") and between(low, c, high)
     ]
-    if ends and not errors and ends[0][0].of is None:
-        low, high = ends[0]
+    if around and not errors and around[0][0].of is None:
+        low, high = around[0]
         return [measure({"lo": [low], "hi": [high]}, 2.5, "it always lies within an interval")]
     if not errors and len(columns) < 8:
         bare += _unnamed_interval(c, columns, score) or _unnamed_spread(c, columns, score, size)
@@ -285,7 +287,8 @@ def _unnamed_spread(c: Column, columns: list[Column], score: float, size: list[C
 
 
 def _relative(error: Column, value: Column) -> Column:
-    assert error.numbers is not None and value.numbers is not None
+    assert error.numbers is not None
+    assert value.numbers is not None
     percent = "%" not in "".join(error.levels[:3]) and (error.there.max(initial=0) > 1 or "%" in error.name)
     return made([error], error.numbers * abs(value.numbers) / (100.0 if percent else 1.0))
 
@@ -319,7 +322,7 @@ def _size(columns: list[Column], beside: Column) -> list[Column]:
 
 
 def without_summaries(found: list[Measure], option: Column) -> list[Measure]:
-    """Leave out what repeats in all rows of an option, as means of its readings do, where readings are there."""
+    """Leave out means that repeat in all rows of an option, if there are single readings as well."""
     if option.unique:
         return found
     varies = [one for one in found if not determines(option, one.value)]

@@ -10,7 +10,21 @@ import numpy as np
 import polars as pl
 
 from noisewise.study.tables.columns import (
-    CELL, HEADER, Column, Layout, alike, below, between, crossed, determines, is_calendar, made, once, said_by, shared, taken,
+    CELL,
+    HEADER,
+    Column,
+    Layout,
+    alike,
+    below,
+    between,
+    crossed,
+    determines,
+    is_calendar,
+    made,
+    once,
+    said_by,
+    shared,
+    taken,
     words_of,
 )  # fmt: skip
 from noisewise.study.tables.layout import ERRORS, RESULT
@@ -144,7 +158,7 @@ def _options(names: list[Column], table: Layout) -> list[tuple[Column, float]]:
         score += 1.0 * (c.says("study") and not any(o.says("option") for o in names))
         others = [o for o in names if o is not c]
         score += 1.0 * any(crossed(c, o) for o in others) - 2.0 * (c.n_filled < 0.8 * len(c.cells))
-        # A name of every row is not an option where other columns make a design; nor is an attribute of an item.
+        # Names of rows are not options where other columns make a design; nor are attributes of items.
         designed = any(crossed(o, p) for o, p in itertools.combinations(others, 2))
         score -= 1.5 * (c.unique and (designed or (not called and any(o is not c for o in groups))))
         score -= 2.0 * any(not o.unique and determines(o, c) and not determines(c, o) for o in others)
@@ -213,7 +227,7 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
 def _beside(
     table: Layout, option: Column, names: list[Column], result: Measure
 ) -> tuple[Roles, float, list[str]]:
-    """Items, blocks and instruments: columns that options share, so that leaving them out would lose something."""
+    """Items, blocks and instruments: columns that options share, and that must not be left out."""
     rest = [
         c
         for c in names
@@ -226,12 +240,16 @@ def _beside(
         key=lambda c: (not c.says("instrument"), not c.says("item", "block", "study"), c.says("ignored"))
     )
     finest = [
-        c for at, c in enumerate(rest)
-        if not any(determines(o, c) and (not determines(c, o) or rest.index(o) < at) for o in rest if o is not c)
-    ]  # fmt: skip
+        c
+        for at, c in enumerate(rest)
+        if not any(
+            determines(o, c) and (not determines(c, o) or rest.index(o) < at) for o in rest if o is not c
+        )
+    ]
     # The number of an option within a block or of a row says nothing more.
     why = [f"options share {c.name!r}" for c in finest if c.name != HEADER]
-    instruments = {"instrument": [c] for c in finest if c.says("instrument")}
+    devices = [c for c in finest if c.says("instrument")]
+    instruments: Roles = {"instrument": devices[:1]} if devices else {}
     finest = [c for c in finest if not c.says("instrument")]
     if not finest:
         return instruments, 1.0 * bool(instruments), why
@@ -361,7 +379,7 @@ def _wide(table: Layout) -> list[Candidate]:
 
 
 def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
-    """Columns that hold the same kind of number, and what their names have in common if only a number tells them apart."""
+    """Columns that hold the same kind of number, with the common part of names that end in numbers."""
     free = [
         c
         for c in table.columns
@@ -551,7 +569,7 @@ def _pairs(texts: list[Column]) -> list[tuple[Roles, float]]:
         score = 2.0 * same + 1.5 * one.says("first") + 1.5 * two.says("second")
         if same or score >= 3.0:
             pairs.append(({"plus": [one], "minus": [two]}, score))
-    versus = [c for c in texts if c.levels and all(VERSUS.search(cell) for cell in c.levels[:1000])]
+    versus = [c for c in texts if c.levels and all(len(cell) < 300 and VERSUS.search(cell) for cell in c.levels)]
     return pairs + [
         ({"pair": [c]}, 4.0)
         for c in versus

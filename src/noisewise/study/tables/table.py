@@ -21,7 +21,7 @@ _NAMES = ("option", "item", "block", "plus", "minus", "instrument")
 _QUESTIONS = {
     "metric": "Which of these results counts?",
     "error": "Is the error a standard error, or the standard deviation of single readings?",
-    "n": "How many readings is each value the mean of? The table has their standard deviation and not their number.",
+    "n": "How many readings is each value the mean of? The table has their standard deviation only.",
     "columns": "Are the columns conditions that all options share, or results of which one counts?",
     "reading": "The table can be read in more than one way. Which one is it?",
 }
@@ -158,7 +158,7 @@ def read_table(
 
     Args:
         source: A file, a data frame, a mapping such as {option: readings}, or a list of records.
-        roles: Columns for some roles, such as {"option": "alloy"}; "header" stands for the names of the columns.
+        roles: Columns for some roles, such as {"option": "alloy"}; "header" is the names of the columns.
         where: A column and one of its values, such as "metric=acc": only these rows are read.
         n: The number of readings behind each value, if the table does not say.
     """
@@ -221,7 +221,8 @@ def _asked(table: Layout, roles: Any, n: int | None, where: str | None = None) -
         found = _fitting(found, table, roles)
     if not found:
         raise ValueError(
-            "No reading fits the cells: say which column is the option and which one the result, as in --map option=NAME --map value=NAME."
+            "No reading fits the cells: say which column is the option and which one the result, "
+            "as in --map option=NAME --map value=NAME."
         )
     about, choices = _choose(found, table, set(roles or ()))
     if about == "n" and n is not None and len(choices) == 1:
@@ -240,9 +241,8 @@ def _fitting(
     known = {name for c in table.columns for name in (c.name, *c.sources)} | {"header", "#1"}
     for names in wanted.values():
         if odd := sorted(names - known):
-            raise ValueError(
-                f"The table has no column {odd[0]!r}; it has {', '.join(sorted(known - {HEADER, CELL, '', '#1'})[:12])}."
-            )
+            listed = ", ".join(sorted(known - {HEADER, CELL, "", "#1"})[:12])
+            raise ValueError(f"The table has no column {odd[0]!r}; it has {listed}.")
 
     def fits(one: Candidate) -> bool:
         mine = {role: set(names) for role, names in _plain(one).items()}
@@ -322,9 +322,7 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
             and value.stem != mine.value.stem
             and other.ask != "error"
             and (other.roles.keys() == mine.roles.keys() or mine.value.says("quantile"))
-        ):
-            found.append(one)
-        elif (
+        ) or (
             not mine.is_general
             and value.says("metric")
             and not (value.stem <= mine.value.stem or other.score < 1.5)
