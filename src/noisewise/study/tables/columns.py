@@ -45,6 +45,7 @@ def word_list(name: str) -> frozenset[str]:
 
 def words_of(name: str) -> list[str]:
     """The words of a name: without accents and case, camel case and underscores split."""
+    name = name[:300]
     plain = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z][a-z])(?=[A-Z])", " ", name))
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign)).casefold()
     return re.findall(r"\d+(?:\.\d+)?%|[a-z]+%|[^\W_]+|±", re.sub(r"(?<=\d)\s+%", "%", plain))

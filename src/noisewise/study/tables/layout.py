@@ -240,7 +240,7 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
             notes.append("blanks below a name filled with it")
     drop = []
     for at in dict.fromkeys([0, *range(max(0, body.height - 3), body.height)]):
-        row = [cell or "" for cell in body.row(at)]
+        row = [(cell or "")[: 2 * LONGEST] for cell in body.row(at)]
         labels = [re.sub(r"\s*\(.*\)$", "", cell.casefold()).rstrip(" :").replace(" ", "_") for cell in row]
         texts = [label for label, cell in zip(labels, row, strict=True) if cell and not looks_numeric(cell)]
         blank = (

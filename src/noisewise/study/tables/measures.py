@@ -32,6 +32,8 @@ NEITHER = (
     "quartile",
     "key",
 )
+#: Columns of numbers that are compared with each other.
+MOST_NUMBERS = 60
 Roles = dict[str, list[Column]]
 
 
@@ -63,6 +65,7 @@ class Measure:
 def measures(table: Layout, names: list[Column]) -> list[Measure]:
     """The results that a table can hold, the best first; none that a cell contradicts."""
     columns = [c for c in table.columns if c not in names and c.kind == "number" and c.there.size]
+    columns = columns[:MOST_NUMBERS]
     found, rates = _counts(columns)
     exported = any(
         c.name.startswith("_") or "state" in c.said.values() or "run id" in c.said.values()

@@ -32,6 +32,8 @@ from noisewise.study.tables.measures import NEITHER, Measure, Roles, measures, w
 from noisewise.study.tables.numbers import DAY
 
 _KEY = re.compile(r"[0-9a-f]{8,}(?:-[0-9a-f-]+)?", re.I)
+#: Columns of names that are compared with each other.
+MOST_NAMES = 24
 _SPREADS = frozenset(["se", "sd", "var", "lo"])
 
 
@@ -89,6 +91,7 @@ def _holds(one: Candidate) -> bool:
 def _categories(table: Layout) -> list[Column]:
     """Columns of names; whole numbers are names if the header says so, or if they make a design."""
     words = [c for c in table.columns if c.kind in ("name", "day") and not c.constant and not c.says("key")]
+    words = words[:MOST_NAMES]
     words = [
         c
         for c in words
@@ -119,7 +122,7 @@ def _categories(table: Layout) -> list[Column]:
             found = [first]
     repeats = [c for c in table.columns if c.says("item", "replicate", "block")]
     settings = [
-        c for c in table.columns if c.kind == "number" and c.was_set and not c.says(*NEITHER, *ERRORS)
+        c for c in table.columns[:200] if c.kind == "number" and c.was_set and not c.says(*NEITHER, *ERRORS)
     ]
     # Doses and other settings that were repeated in blocks, or that all options share.
     return found + [
@@ -477,7 +480,7 @@ def _differ_in_a_word(columns: list[Column]) -> bool:
 
 # Pairs of options
 
-VERSUS = re.compile(r"\s+(?:vs\.?|versus|v\.|minus|gegen|contre|-|–)\s+", re.I)
+VERSUS = re.compile(r"\s(?:vs\.?|versus|v\.|minus|gegen|contre|-|–)\s", re.I)
 _TIES = frozenset(
     [
         "tie",
@@ -561,6 +564,7 @@ def _pairs_of_options(table: Layout) -> list[Candidate]:
 def _pairs(texts: list[Column]) -> list[tuple[Roles, float]]:
     """Columns that together name two options, with points."""
     pairs: list[tuple[Roles, float]] = []
+    texts = texts[:MOST_NAMES]
     for one, two in itertools.combinations(sorted(texts, key=lambda c: c.says("second")), 2):
         if max(one.n_levels, two.n_levels) > 2000:
             continue
@@ -569,7 +573,9 @@ def _pairs(texts: list[Column]) -> list[tuple[Roles, float]]:
         score = 2.0 * same + 1.5 * one.says("first") + 1.5 * two.says("second")
         if same or score >= 3.0:
             pairs.append(({"plus": [one], "minus": [two]}, score))
-    versus = [c for c in texts if c.levels and all(len(cell) < 300 and VERSUS.search(cell) for cell in c.levels)]
+    versus = [
+        c for c in texts if c.levels and all(len(cell) < 300 and VERSUS.search(cell) for cell in c.levels)
+    ]
     return pairs + [
         ({"pair": [c]}, 4.0)
         for c in versus

@@ -371,7 +371,8 @@ def _rows_of(one: Candidate, n: int | None) -> list[dict[str, Any]]:
     for role, parts in one.roles.items():
         texts = [c.cells.to_list() for c in parts]
         if role == "pair":
-            split = [VERSUS.split(cell, maxsplit=1) if cell else (None, None) for cell in texts[0]]
+            cut = [VERSUS.split(cell, maxsplit=1) if cell else [None, None] for cell in texts[0]]
+            split = [(a and a.strip(), b and b.strip()) for a, b in cut]
             columns["plus"], columns["minus"] = [a for a, _ in split], [b for _, b in split]
         elif role == "winner":
             columns["value"] = _winners(parts[0], columns, one)
