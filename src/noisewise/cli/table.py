@@ -1,5 +1,6 @@
 """``noisewise TABLE``: how a table is read."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -49,14 +50,10 @@ def read_table(
 
 def with_command(arguments: list[str], commands: list[str]) -> list[str]:
     """Put the name of the command in front of a table that is given alone."""
-    from pathlib import Path
-
-    from noisewise.study.inputs.tables import split_sheet
-
     first = arguments[0] if arguments else "-"
     if first.startswith("-") or first in commands:
         return arguments
-    path: Path = split_sheet(first)[0]
+    path = Path(first.partition("#")[0])
     return [READ, *arguments] if path.is_file() or path.suffix in _ENDINGS else arguments
 
 

@@ -312,7 +312,8 @@ def _flat(record: dict[Any, Any], before: str = "") -> Iterator[tuple[str, Any]]
 
 
 def _grid_of_records(records: list[dict[str, Any]]) -> Grid:
-    rows = [dict(_flat(record)) for record in records]
+    nested = any(isinstance(cell, dict) for record in records for cell in record.values())
+    rows = [dict(_flat(record)) for record in records] if nested else records
     names = list(dict.fromkeys(name for row in rows for name in row))
     check_size("table", "it", len(rows), len(names), sum(map(len, rows)))
     lists = [name for name in names if any(isinstance(row.get(name), list) for row in rows)]
@@ -325,7 +326,11 @@ def _grid_of_records(records: list[dict[str, Any]]) -> Grid:
                 {name: row.get(name) for name in names if name not in lists or name == many} for row in rows
             ]
     names = [name for name in names if name not in lists or name in readings[:1]]
-    return _grid([names, *([_text(row.get(name)) for name in names] for row in rows)])
+    columns = []
+    for k, name in enumerate(names):
+        cells = [str(name), *(_text(row.get(name)) for row in rows)]
+        columns.append(pl.Series(f"c{k}", cells, dtype=pl.String))
+    return Grid(pl.DataFrame(columns).select(_stripped()))
 
 
 def _are_readings(cell: Any) -> bool:

@@ -34,6 +34,8 @@ from noisewise.study.tables.numbers import DAY
 _KEY = re.compile(r"[0-9a-f]{8,}(?:-[0-9a-f-]+)?", re.I)
 #: Columns of names that are compared with each other.
 MOST_NAMES = 24
+#: Rows of a table whose columns are put below each other.
+MOST_MELTED = 1_000_000
 _SPREADS = frozenset(["se", "sd", "var", "lo"])
 
 
@@ -328,6 +330,8 @@ def _wide(table: Layout) -> list[Candidate]:
             if stem is not None
             else ""
         )
+        if table.height * len(cells) > MOST_MELTED:
+            continue
         names = [c.name for c in cells]
         common = set.intersection(*(set(words_of(name)) for name in names))
         if stem is None and any("option" in said_by(word)[0] for word in common):

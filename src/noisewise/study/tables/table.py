@@ -53,11 +53,18 @@ class Reading:
     @cached_property
     def options(self) -> list[str]:
         """The names of the options."""
-        return list(
-            dict.fromkeys(
-                str(row[role]) for row in self.rows for role in ("option", "plus", "minus") if role in row
-            )
-        )
+        found = _columns_of(self._candidate)
+        told = [k for k, x in enumerate(found.get("value", found.get("successes", []))) if x is not None]
+        named = [found[role] for role in ("option", "plus", "minus") if role in found]
+        return list(dict.fromkeys(str(cells[k]) for k in told for cells in named if cells[k] is not None))
+
+    @cached_property
+    def _size(self) -> tuple[int, int]:
+        """The numbers of rows and of different items or blocks."""
+        found = _columns_of(self._candidate)
+        results = found.get("value", found.get("successes", []))
+        shared = found.get("item", found.get("block", []))
+        return sum(x is not None for x in results), len(set(shared))
 
     @property
     def flags(self) -> str:
@@ -81,10 +88,8 @@ class Reading:
         paired = ", paired" if "item" in self.roles else ""
         per = next((role for role in ("item", "block") if role in self.roles), None)
         size = f"{len(self.options):,} options"
-        if per is not None and len(levels := {row.get(per) for row in self.rows}) > 1:
-            size += f" x {len(levels):,} {per}s"
-        else:
-            size += f", {len(self.rows):,} rows"
+        n_rows, n_shared = self._size
+        size += f" x {n_shared:,} {per}s" if n_shared > 1 else f", {n_rows:,} rows"
         return f"{', '.join(used)}; {size}{paired}"
 
     def to_dict(self, rows: bool = True) -> dict[str, Any]:
@@ -365,8 +370,8 @@ def _listed(names: tuple[str, ...]) -> str:
     return " and ".join(shown) if len(shown) < 4 else f"{shown[0]}, {shown[1]}, ... {shown[-1]}"
 
 
-def _rows_of(one: Candidate, n: int | None) -> list[dict[str, Any]]:
-    """The rows in the words of `tell`."""
+def _columns_of(one: Candidate) -> dict[str, list[Any]]:
+    """The cells of each role."""
     columns: dict[str, list[Any]] = {}
     for role, parts in one.roles.items():
         texts = [c.cells.to_list() for c in parts]
@@ -384,6 +389,12 @@ def _rows_of(one: Candidate, n: int | None) -> list[dict[str, Any]]:
             )
         elif role != "features" and parts[0].numbers is not None:
             columns[role] = [None if np.isnan(x) else x for x in parts[0].numbers.tolist()]
+    return columns
+
+
+def _rows_of(one: Candidate, n: int | None) -> list[dict[str, Any]]:
+    """The rows in the words of `tell`."""
+    columns = _columns_of(one)
     level = re.search(r"(\d+(?:[.,]\d+)?) ?%", one.roles["lo"][0].name) if "lo" in one.roles else None
     extra: dict[str, Any] = {"level": float(level[1].replace(",", ".")) / 100.0} if level else {}
     extra |= {"n": n} if n is not None else {}
