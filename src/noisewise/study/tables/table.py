@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, taken
 from noisewise.study.tables.grid import read_grids
@@ -53,6 +54,10 @@ class Reading:
     @cached_property
     def options(self) -> list[str]:
         """The names of the options."""
+        parts, result = self._candidate.roles.get("option", []), _result(self._candidate)
+        if len(parts) == 1 and result.numbers is not None:
+            names = parts[0].cells.filter(pl.Series(~np.isnan(result.numbers)))
+            return list(names.drop_nulls().unique(maintain_order=True))
         found = _columns_of(self._candidate)
         told = [k for k, x in enumerate(found.get("value", found.get("successes", []))) if x is not None]
         named = [found[role] for role in ("option", "plus", "minus") if role in found]
@@ -61,6 +66,10 @@ class Reading:
     @cached_property
     def _size(self) -> tuple[int, int]:
         """The numbers of rows and of different items or blocks."""
+        roles, result = self._candidate.roles, _result(self._candidate)
+        parts = roles.get("item", roles.get("block", []))
+        if len(parts) < 2 and result.numbers is not None:
+            return int(result.there.size), parts[0].n_levels if parts else 0
         found = _columns_of(self._candidate)
         results = found.get("value", found.get("successes", []))
         shared = found.get("item", found.get("block", []))
