@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from noisewise.study import Study as Study
     from noisewise.study import Worth as Worth
     from noisewise.study import pick as pick
+    from noisewise.study.tables.table import read_table as read_table
     from noisewise.timing import best_of as best_of
     from noisewise.web.client.opening import load_study as load_study
     from noisewise.web.client.places import create_study as create_study
@@ -150,6 +151,7 @@ __all__ = [
     "noise",
     "optimal_design",
     "pick",
+    "read_table",
     "readers",
     "robust_vaee",
     "rules",
@@ -186,6 +188,7 @@ _NAMES = {
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
     "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth pick"),
+    "noisewise.study.tables.table": "read_table",
     "noisewise.timing": "best_of",
     "noisewise.web.client.opening": "load_study",
     "noisewise.web.client.places": "create_study",

@@ -15,6 +15,7 @@ from noisewise.cli.studies import imports, judgement, measurements, outlook, saf
 from noisewise.cli.studies.listing import list_studies
 from noisewise.cli.studies.model import switch
 from noisewise.cli.studies.running.run import CommandBehindDashes, run
+from noisewise.cli.table import READ, read_table, with_command
 from noisewise.cli.terminal.flags import flags_of, in_its_words
 from noisewise.cli.terminal.refusals import refuse_unknown_flags, sentence_of
 from noisewise.cli.terminal.threads import lightly
@@ -84,6 +85,8 @@ for command in COMMANDS:
     )
 
 
+app.command(READ, hidden=True)(read_table)
+
 #: Flags of commands that take values: what looks like one and is none would be taken for a value.
 NUMBER_FLAGS = {
     NAMES.get(command, command.__name__): frozenset(flags_of(command).values()) for command in TAKE_NUMBERS
@@ -94,7 +97,7 @@ def main() -> None:
     """Run the command line: bad input gets one sentence and exit code 2, Ctrl-C exit code 130."""
     try:
         refuse_unknown_flags(sys.argv[1:], NUMBER_FLAGS)
-        app()
+        app(with_command(sys.argv[1:], [command.name or "" for command in app.registered_commands]))
     except KeyboardInterrupt:
         typer.echo("Interrupted.", err=True)
         sys.exit(130)

@@ -47,6 +47,17 @@ def split_list(texts: list[str]) -> list[str]:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
+def split_roles(pairs: list[str]) -> dict[str, list[str]]:
+    """Columns by role from pairs such as ``option=alloy``; a role may come again for a further column."""
+    roles: dict[str, list[str]] = {}
+    for pair in pairs:
+        role, equals, column = pair.partition("=")
+        if not equals or not role:
+            raise ValueError(f"`--map` must look like role=column; got {pair!r}.")
+        roles.setdefault(role.strip(), []).append(column)
+    return roles
+
+
 def _value(text: str) -> Any:
     try:
         return json.loads(text)

@@ -1,0 +1,1 @@
+"""Understanding a table as a whole: options, results, error bars, counts, items and blocks."""

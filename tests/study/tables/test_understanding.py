@@ -1,0 +1,141 @@
+"""Tables of public tools are read as a person would read them, or the right question is asked."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import noisewise as nw
+
+DATA = Path(__file__).parent / "data"
+TRUTHS = json.loads((DATA / "truths.json").read_text(encoding="utf-8"))
+#: The names of two versions above ± cells, with benchmarks in the rows: either may be the options.
+OPEN = {"asv.md"}
+
+
+def fits(reading, truth):
+    roles = {role: set(names) for role, names in reading.roles.items() if role not in ("key", "where")}
+    if {"lo", "hi"} <= roles.keys():
+        roles["ci"] = roles.pop("lo") | roles.pop("hi")
+    accepted = []
+    for one in truth["accept"]:
+        wanted = {role: set(names) for role, names in one.items() if role != "where"}
+        wanted["value"] = wanted.pop("values", wanted.get("value", set()))
+        accepted.append({role: names for role, names in wanted.items() if names})
+    return any(same(roles, wanted) for wanted in accepted)
+
+
+def same(roles, wanted):
+    """Headers of several rows are joined; columns side by side are one column below each other."""
+    if roles.keys() != wanted.keys():
+        return False
+    for role, names in wanted.items():
+        mine = {" ".join(re.findall(r"\w+|[^\w\s]", name)).casefold() for name in roles[role]}
+        theirs = {" ".join(re.findall(r"\w+|[^\w\s]", name)).casefold() for name in names}
+        if mine != theirs and not all(any(a.endswith(b) or b.endswith(a) for b in theirs) for a in mine):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", sorted(TRUTHS.keys() - OPEN))
+def test_tables_of_public_tools_are_understood(name):
+    truth = TRUTHS[name]
+    table = nw.read_table(DATA / name)
+    right = [fits(reading, truth) for reading in table.readings]
+    if truth["ask"] is None:
+        assert any(right), str(table)
+    else:
+        assert table.kind == "asks"
+        assert all(right), str(table)
+    if table.kind == "read":
+        assert len(table.options) == len(truth["options"])
+
+
+def test_rows_are_in_the_words_of_tell():
+    assert nw.read_table(DATA / "jmh.csv").rows[0].keys() == {"option", "value", "lo", "hi", "level"}
+    rows = nw.read_table(DATA / "bcg.csv").rows
+    assert rows[0].keys() == {"block", "option", "successes", "trials"}
+    assert {row["option"] for row in rows} == {"treatment", "control"}
+
+
+@pytest.mark.parametrize("name", ["k6.csv", "sensory.csv", "two-metrics.csv", "deepeval.csv"])
+def test_flags_of_a_choice_give_that_reading(name):
+    table = nw.read_table(DATA / name)
+    for reading in table.readings:
+        roles: dict[str, list[str]] = {}
+        for role, names in reading.roles.items():
+            if role != "where":
+                roles[role] = list(names)
+        again = nw.read_table(
+            DATA / name, roles=roles, where=next(iter(reading.roles.get("where", ())), None)
+        )
+        assert again.kind == "read"
+        assert again.rows == reading.rows
+
+
+def test_a_missing_number_of_readings_is_asked_for_and_taken():
+    assert nw.read_table(DATA / "permutation.csv").kind == "asks"
+    table = nw.read_table(DATA / "permutation.csv", n=30)
+    assert table.kind == "read"
+    assert {row["n"] for row in table.rows} == {30}
+
+
+def test_the_index_of_a_pandas_frame_is_read():
+    frame = pd.DataFrame({"mean": [1.5, 2.25, 3.0], "sem": [0.1, 0.2, 0.1]}, index=["a", "b", "c"])
+    assert nw.read_table(frame).options == ["a", "b", "c"]
+
+
+def test_frames_and_mappings_are_read():
+    frame = pl.DataFrame({"alloy": ["x", "x", "y", "y"], "strength": [1.5, 1.75, 2.5, 2.25]})
+    assert nw.read_table(frame).rows[0] == {"option": "x", "value": 1.5}
+    table = nw.read_table({"x": [1.5, 1.75, 1.25], "y": [2.5, 2.25]})
+    assert table.rows[-1] == {"option": "y", "value": 2.25}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n",
+        "one line",
+        "a,b\n",
+        "a,b\n1,2\n",
+        "{",
+        "[1, 2]",
+        "{}",
+        '"',
+        "a\0b",
+        "|---|",
+        "x,y\nu,v\nw,z\n",
+    ],
+)
+def test_junk_gets_one_sentence(tmp_path, text):
+    path = tmp_path / "junk.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"\.$") as refused:
+        nw.read_table(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_total_and_notes_are_left_out(tmp_path):
+    path = tmp_path / "ads.csv"
+    path.write_text(
+        'Ad,Shown,Clicks\na,"1,000",10\nb,"2,000",30\nTotal,"3,000",40\n* preliminary figures of May\n'
+    )
+    table = nw.read_table(path)
+    assert [row["trials"] for row in table.rows] == [1000, 2000]
+
+
+def test_semicolons_and_commas_are_decimal_commas(tmp_path):
+    path = tmp_path / "k.csv"
+    path.write_text("Sorte;Mittelwert;Standardfehler\nA;16,078;0,487\nB;11,681;0,482\n")
+    assert nw.read_table(path).rows[0] == {"option": "A", "value": 16.078, "se": 0.487}
+
+
+def test_half_a_pair_is_never_read(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("study,treat1,treat2,TE,seTE\n1,a,b,0.1,0.2\n2,b,c,0.3,0.2\n3,a,c,0.2,0.1\n")
+    assert {"plus", "minus"} <= nw.read_table(path).rows[0].keys()
