@@ -1,5 +1,6 @@
 """What a study is about: everything that is fixed when it is made."""
 
+import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -381,6 +382,8 @@ def _check_logarithms(checked: dict[str, Any]) -> None:
             f'{said} does not go with noise="{HEAVY}": the logarithm of a value with an error of any tails '
             "is off by an unknown amount. Take logarithms yourself, if you know their own error bars."
         )
+    if (span := checked["span"]) is not None and span > math.log(AMOUNT.most) + 1e-9:
+        raise ValueError(f"`span` with {said} is the logarithm of a factor of at most 1e50; got {span:g}.")
     if checked["bounds"] is not None and checked["bounds"][0] <= 0.0:
         raise ValueError(f"`bounds` must be above 0 with {said}; got {checked['bounds'][0]:g}.")
     if checked["items"] is not None and checked["bounds"] is None:
