@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from noisewise.study.planning.slot import Slot as Slot
     from noisewise.study.planning.worth import Worth as Worth
     from noisewise.study.study import Study as Study
+    from noisewise.study.tables.table import read_table as read_table
 
 __all__ = [
     "Certificate",
@@ -31,6 +32,7 @@ __all__ = [
     "create_study",
     "load_study",
     "pick",
+    "read_table",
 ]
 
 #: Where each of them lives: a command that tells one measurement loads no plans.
@@ -46,6 +48,7 @@ _HOMES = {
     "create_study": "creation",
     "load_study": "creation",
     "pick": "one_call",
+    "read_table": "tables.table",
 }
 #: The rooms whose public names can also be had here; `noisewise.stores` lists them.
 _ALSO = ("stores.protocol", "stores.address", "log.export", "creation", "safekeeping.backup",
