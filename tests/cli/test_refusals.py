@@ -192,7 +192,7 @@ def folder(tmp_path_factory):
         "init {}/two.db A B --eps .5 -s alpha",
         "init {}/two.db A B --eps .5 -s beta",
         "init {}/f.db {}/features.csv --id name --features x,y --model linear --span 5 --eps .1",
-        "init {}/i.db A B --items 20 --eps .1",
+        "init {}/i.db A B --items 20 --eps .1 --seed 0",
         "ask {}/s.db -n 2",
         "tell {}/s.db A 1.0 --se .1 --key k1",
     ):

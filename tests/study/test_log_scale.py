@@ -141,7 +141,7 @@ def test_items_are_compared_by_their_geometric_mean() -> None:
         options=["a", "b"], eps="20%", goal="min", scale="log", items=60, bounds=(0.1, 100)
     )
     eps, ends = logs.specification.eps, (math.log(0.1), math.log(100.0))
-    plain = nw.create_study(options=["a", "b"], eps=eps, goal="min", items=60, bounds=ends)
+    plain = nw.create_study(options=["a", "b"], eps=eps, goal="min", items=60, bounds=ends, seed=0)
     for option, factor in (("a", 1.0), ("b", 3.0)):
         items = logs.next_items(option, 60)
         values = np.clip(factor * np.exp(rng.standard_normal(60)), 0.1, 100.0)

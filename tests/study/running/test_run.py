@@ -152,7 +152,7 @@ def test_fields_and_readings_and_counts_are_told():
 
 
 def test_items_are_measured_where_options_share_them():
-    study = nw.create_study(options=["A", "B"], eps=0.1, items=400)
+    study = nw.create_study(options=["A", "B"], eps=0.1, items=400, seed=0)
 
     def answer(job):
         chance = 0.9 if job.option == "A" else 0.4

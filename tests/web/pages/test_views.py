@@ -349,7 +349,7 @@ def test_questions_about_the_future_are_read_from_an_address(study):
 
 
 def test_a_study_of_items_is_told_items_and_nothing_else():
-    opened = nw.create_study(options=["A", "B"], items=["q 1", "q=2", "q3"], eps=0.1)
+    opened = nw.create_study(options=["A", "B"], items=["q 1", "q=2", "q3"], eps=0.1, seed=0)
     assert [kind.name for kind in kinds_for(opened)] == ["items"]
     job = opened.ask()[0]
     form = filled_for(opened, job.id)

@@ -260,7 +260,7 @@ def test_the_command_has_the_threads_that_the_person_gave(monkeypatch):
 
 
 def test_items_are_listed_in_a_file_and_told_by_name():
-    study = nw.create_study("i.db", options=["A", "B"], items=[f"q {k}" for k in range(60)], eps=0.2)
+    study = nw.create_study("i.db", options=["A", "B"], items=[f"q {k}" for k in range(60)], eps=0.2, seed=0)
     score = f"#!{sys.executable}\nimport json, sys\nitems = open(sys.argv[2], encoding='utf-8').read().splitlines()\nprint('log')\nprint(json.dumps({{item: int(sys.argv[1] == 'B' or int(item[2:]) % 3 == 0) for item in items}}))\n"
     script(score, "score")
     found = plain("run", "i.db", "--json", "--", "./score", "{option}", "{items}")
