@@ -104,6 +104,7 @@ NO_TOOLS: dict[str, str] = {
     "run": _COMMANDS,
     "bench": _COMMANDS,
     "mcp": "it is the server itself",
+    "read-table": "`import` with `dry_run` says how a table is read",
     "serve": "it is a server of its own",
     "token": "it makes keys, which are for people",
     **dict.fromkeys(("simulate", "arena", "policies", "design", "paper"), _WORLDS),
