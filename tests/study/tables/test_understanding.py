@@ -139,3 +139,10 @@ def test_half_a_pair_is_never_read(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text("study,treat1,treat2,TE,seTE\n1,a,b,0.1,0.2\n2,b,c,0.3,0.2\n3,a,c,0.2,0.1\n")
     assert {"plus", "minus"} <= nw.read_table(path).rows[0].keys()
+
+
+def test_readings_by_option_are_read_as_such():
+    table = nw.read_table({"A": [1.2, 1.4, 1.1], "B": [2.2, 3.1], "C": [1, 2, 3]})
+    assert table.kind == "read"
+    assert len(table.rows) == 8
+    assert table.rows[3] == {"option": "B", "value": 2.2}

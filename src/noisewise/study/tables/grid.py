@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,10 +38,20 @@ def read_grids(source: Any) -> list[Grid]:
     if isinstance(source, str | PathLike):
         return _read_file(str(source))
     if isinstance(source, Mapping):
-        return [_grid_of_records(_records(dict(source)))]
+        readings = _readings_of_options(source)
+        return [_grid_of_records(_records(dict(source)) if readings is None else readings)]
     if isinstance(source, list | tuple) and source and all(isinstance(row, Mapping) for row in source):
         return [_grid_of_records([dict(row) for row in source])]
     return [_grid_of_frame(_as_polars(source))]
+
+
+def _readings_of_options(source: Mapping[Any, Any]) -> list[dict[str, Any]] | None:
+    """Rows of ``{option: readings}``, two options or more with numbers alone; else None."""
+    columns = {str(name): list(column) for name, column in source.items() if isinstance(column, Sequence)}
+    numbers = [one for column in columns.values() for one in column]
+    if len(columns) < max(2, len(source)) or not all(type(one) in (int, float) for one in numbers):
+        return None
+    return [{"option": name, "value": one} for name, column in columns.items() for one in column]
 
 
 def _read_file(source: str) -> list[Grid]:
