@@ -86,5 +86,9 @@ def test_the_design_page_speaks_of_files_that_are_there():
     page = (Path(__file__).parents[1] / "docs" / "design.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", page))
     assert len(named) > 30
-    missing = [name for name in named if not any((root / name).is_file() for root in (HOME, HOME.parents[1]))]
+    missing = [
+        name
+        for name in named
+        if not any((root / name).is_file() for root in (HOME, Path(__file__).parents[1]))
+    ]
     assert missing == []
