@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from noisewise import charts as charts
     from noisewise import core as core
     from noisewise import data as data
-    from noisewise import design as design
+    from noisewise import designs as designs
     from noisewise import extending as extending
     from noisewise import paper as paper
     from noisewise import policies as policies
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from noisewise import theory as theory
     from noisewise import timing as timing
     from noisewise import world as world
-    from noisewise.design import Design as Design
-    from noisewise.design import Pairs as Pairs
-    from noisewise.design import TransductiveDesign as TransductiveDesign
-    from noisewise.design import optimal_design as optimal_design
-    from noisewise.design import transductive_design as transductive_design
+    from noisewise.designs import Design as Design
+    from noisewise.designs import Pairs as Pairs
+    from noisewise.designs import TransductiveDesign as TransductiveDesign
+    from noisewise.designs import optimal_design as optimal_design
+    from noisewise.designs import transductive_design as transductive_design
     from noisewise.policies import POLICIES as POLICIES
     from noisewise.policies import CatalogueEstimate as CatalogueEstimate
     from noisewise.policies import CataloguePolicy as CataloguePolicy
@@ -168,7 +168,7 @@ __all__ = [
 
 #: The names by the module that has them; a test holds that these are the imports above.
 _NAMES = {
-    "noisewise.design": "Design Pairs TransductiveDesign optimal_design transductive_design",
+    "noisewise.designs": "Design Pairs TransductiveDesign optimal_design transductive_design",
     "noisewise.policies": (
         "POLICIES CatalogueEstimate CataloguePolicy Estimate Policy Rule SetEstimate SetPolicy load_policy "
         "make_policy register"
@@ -196,7 +196,7 @@ _NAMES = {
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
-    "actions arena charts core data design extending paper policies readers rules sets simulation stores "
+    "actions arena charts core data designs extending paper policies readers rules sets simulation stores "
     "study testing theory timing world"
 )
 

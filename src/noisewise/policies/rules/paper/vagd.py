@@ -22,7 +22,7 @@ from noisewise.policies.shell.options import SharedOptions, constructor, fixed, 
 from noisewise.policies.shell.rule import always_anytime, rule_in
 
 if TYPE_CHECKING:
-    from noisewise.design import Design
+    from noisewise.designs import Design
 
 FIXED_DESIGN = "fixed design: if neither what was measured nor when to stop depended on the values"
 
@@ -48,7 +48,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     """Line 1: find the design, or take the one that was brought."""
     setting = make_setting(actions, options)
     if options["design"] is None:
-        from noisewise.design import optimal_design
+        from noisewise.designs import optimal_design
 
         shares = optimal_design(actions.vectors, support="core").dense()
     else:
@@ -224,7 +224,7 @@ def _plain(design: "Design | None") -> dict[str, Any] | None:
 def _design_on(actions: Catalogue, design: dict[str, Any] | None) -> tuple[NDArray[np.int64], Floats]:
     """Line 1 on a catalogue: the rows of the design, ascending, and their weights."""
     if design is None:
-        from noisewise.design import optimal_design
+        from noisewise.designs import optimal_design
 
         found = optimal_design(actions, support="core")
         return np.array(found.indices), np.array(found.weights)
