@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from pathlib import Path
@@ -93,9 +94,8 @@ def executor_on(on: Any, at_most: int = sys.maxsize) -> Iterator[Executor]:
     if on is None or (isinstance(on, int) and on > 0):
         from loky import get_reusable_executor
 
-        yield get_reusable_executor(
-            min(on or processors(), at_most), timeout=60, initializer=_ignore_interrupts
-        )
+        count, ctrl_c = min(on or processors(), at_most), (signal.SIGINT, signal.SIG_IGN)
+        yield get_reusable_executor(count, timeout=60, initializer=signal.signal, initargs=ctrl_c)
     elif isinstance(on, str | os.PathLike):
         with contextlib.closing(_connect(os.fspath(on))) as client:
             yield client.get_executor(pure=False)
@@ -138,7 +138,9 @@ def _elsewhere(
             try:
                 # On Dask a task, computed again if its worker dies, and sent to every worker once.
                 client = getattr(executor, "_client", None)
-                sent = parcel if client is None else client.submit(_Parcel, *parcel, pure=False)
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", "Sending large graph")
+                    sent = parcel if client is None else client.submit(_Parcel, *parcel, pure=False)
                 running |= {executor.submit(_do, sent, piece): place for place, piece in todo.items()}
                 while running:
                     for future in wait(running, TICK, FIRST_COMPLETED).done:
@@ -177,10 +179,6 @@ def _do(parcel: _Parcel, piece: Any) -> Any:
 
 def _versions() -> str:
     return f"noisewise {__version__} ({sources_hash(('.',))}) with NumPy {np.__version__}"
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
 
 
 def _connect(place: str) -> Any:
