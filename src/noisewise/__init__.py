@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from noisewise.designs import optimal_design as optimal_design
     from noisewise.designs import transductive_design as transductive_design
     from noisewise.policies import POLICIES as POLICIES
-    from noisewise.policies import CatalogueEstimate as CatalogueEstimate
-    from noisewise.policies import CataloguePolicy as CataloguePolicy
     from noisewise.policies import Estimate as Estimate
     from noisewise.policies import Policy as Policy
     from noisewise.policies import Rule as Rule
@@ -83,7 +81,6 @@ if TYPE_CHECKING:
     from noisewise.sets import Answer as Answer
     from noisewise.sets import Ball as Ball
     from noisewise.sets import Box as Box
-    from noisewise.sets import Catalogue as Catalogue
     from noisewise.sets import Ellipsoid as Ellipsoid
     from noisewise.sets import Hypercube as Hypercube
     from noisewise.sets import Polytope as Polytope
@@ -129,7 +126,6 @@ if TYPE_CHECKING:
 #: The front door. Whatever else was ever at the top still works there, and is listed by its own module.
 __all__ = [
     "ActionSet",
-    "Catalogue",
     "Certificate",
     "Check",
     "Environment",
@@ -170,8 +166,7 @@ __all__ = [
 _NAMES = {
     "noisewise.designs": "Design Pairs TransductiveDesign optimal_design transductive_design",
     "noisewise.policies": (
-        "POLICIES CatalogueEstimate CataloguePolicy Estimate Policy Rule SetEstimate SetPolicy load_policy "
-        "make_policy register"
+        "POLICIES Estimate Policy Rule SetEstimate SetPolicy load_policy make_policy register"
     ),
     "noisewise.rules": (
         "adaoful bayes_gap frank_wolfe_sampling greedy h_rage information_directed linear_thompson lingame "
@@ -179,7 +174,7 @@ _NAMES = {
         "robust_vaee round_robin static_design top_two_thompson uniform vaee vaee_as_printed vagd vage varcb "
         "voful voful2 weighted_lingape weighted_oful weighted_oful_plus widest"
     ),
-    "noisewise.sets": "ActionSet Answer Ball Box Catalogue Ellipsoid Hypercube Polytope Product Simplex",
+    "noisewise.sets": "ActionSet Answer Ball Box Ellipsoid Hypercube Polytope Product Simplex",
     "noisewise.simulation": (
         "Simulation SimulationInterrupted compare load_simulations save_simulations simulate"
     ),

@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.actions import Catalogue
 from noisewise.core.support.randomness import check_seed
-from noisewise.designs.optimal.catalogue_pricing import CataloguePricing
 from noisewise.designs.optimal.columns import solve_columns
 from noisewise.designs.optimal.pricing import Pricing
 from noisewise.designs.optimal.result import Design
 from noisewise.designs.optimal.start import WORTHWHILE, begin, resume
 from noisewise.designs.optimal.support import Found, core_design, limited_design, reduced_design
 from noisewise.designs.optimal.working import WorkingSet
-from noisewise.designs.shared.catalogue_rows import CatalogueRows
 from noisewise.designs.shared.rows import ActionRows, Floats, Indices, check_vectors
 
 LEAST_GAP = 1e-12  # what float64 can still tell
@@ -41,8 +38,7 @@ def optimal_design(
 
     Args:
         vectors: ``(n_actions, dim)``, perhaps a memory map or float32, or anything with such an
-            array as ``.vectors``. It is read in chunks and never copied. Or a `Catalogue`: its shards
-            are read where they are, and only rows with a large g travel.
+            array as ``.vectors``. It is read in chunks and never copied.
         gap: stop when g <= (1 + gap) rank, proved over all actions.
         support: ``"core"`` for g <= 2 rank on at most 4 r log log r + 16 actions (``gap`` is not
             used); ``"caratheodory"`` for at most r(r+1)/2 actions at no loss of g.
@@ -58,12 +54,8 @@ def optimal_design(
 
     """
     check_options(gap, support, max_support)
-    if isinstance(vectors, Catalogue):
-        rows: ActionRows = CatalogueRows(vectors)
-        pricing: Pricing = CataloguePricing(rows)
-    else:
-        rows = ActionRows(check_vectors(vectors))
-        pricing = Pricing(rows)
+    rows = ActionRows(check_vectors(vectors))
+    pricing = Pricing(rows)
     rng = np.random.default_rng(check_seed(seed))
     if warm_start is None:
         working = begin(rows, rng, worthwhile=20 if support == "core" else WORTHWHILE)
