@@ -16,6 +16,10 @@ def agrees(design, true_gap):
 @pytest.mark.parametrize("gap", effort([1e-4], [1e-2, 1e-6]))
 def test_the_certificate_of_a_degenerate_set_is_true(name, gap):
     vectors, full_rank = twins.degenerate_sets()[name]
+    if name == "monomials, condition 1e11":
+        with pytest.raises(ArithmeticError, match="conditioned well enough for float64"):
+            optimal_design(vectors, gap=gap)
+        return
     design = optimal_design(vectors, gap=gap)
     true_gap = twins.exact_g(vectors, design)[1] if full_rank else twins.textbook_gap(vectors, design)
     assert design.gap <= gap

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from noisewise.designs.transductive import gaussian_width
+from noisewise.designs import gaussian_width
 
 
 def test_the_width_design_is_optimal_and_its_slopes_are_derivatives():

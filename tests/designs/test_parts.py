@@ -1,20 +1,17 @@
 """The parts of the solver, each against its definition."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from tests.support import design_twins as twins
 
-from noisewise.designs.optimal.gradients import minimise_large
-from noisewise.designs.optimal.pricing import Pricing
-from noisewise.designs.optimal.quadratic import block_pivoting, least_squares
-from noisewise.designs.optimal.reduction import reduce_support
-from noisewise.designs.optimal.start import begin
-from noisewise.designs.shared.algebra import weighted_moment
-from noisewise.designs.shared.frame import exact_product, whitener
-from noisewise.designs.shared.rows import ActionRows
+from noisewise.designs.algebra import weighted_moment
+from noisewise.designs.columns import Pricing
+from noisewise.designs.few import reduce_support
+from noisewise.designs.optimal import begin
+from noisewise.designs.rows import ActionRows, whitener
+from noisewise.designs.weights import block_pivoting, least_squares, minimise_large
 
 
 def model_value(coordinates, weights):
@@ -37,22 +34,6 @@ def test_three_ways_to_minimise_the_model_agree():
     ]
     assert values[1] == pytest.approx(values[0], rel=1e-5)
     assert values[2] <= values[0] + 0.05 * (model_value(white, weights) - values[0])
-
-
-def test_the_exact_product_is_exact_where_everything_cancels():
-    rng = np.random.default_rng(0)
-    block = rng.standard_normal((4, 6)) * 10.0 ** rng.integers(-3, 4, 6)
-    root = rng.standard_normal((6, 3)) * 1e12
-    root[0] = -(block[:, 1:] @ root[1:])[0] / block[0, 0]
-    exact = [
-        [
-            float(sum(Fraction(float(x)) * Fraction(float(y)) for x, y in zip(row, column, strict=True)))
-            for column in root.T
-        ]
-        for row in block
-    ]
-    assert np.abs(exact[0]).max() < 1e3
-    assert exact_product(block, root) == pytest.approx(np.array(exact), rel=1e-9)
 
 
 def test_the_reduction_keeps_the_moment_up_to_its_scale():

@@ -100,9 +100,15 @@ def test_a_set_that_spans_less_than_its_columns():
         (lambda v: nw.transductive_design(v, v[:, :1]), "`directions` must have 2 columns"),
         (lambda v: nw.transductive_design(v, 0 * v), "`directions` must hold one that is not zero"),
         (lambda v: nw.transductive_design(v, v * np.nan), "`directions` must be finite"),
-        (lambda v: nw.transductive_design(v, v, [1.0]), r"`weights` must have shape \(3,\); got \(1,\)."),
-        (lambda v: nw.transductive_design(v, v, [1.0, 0.0, 1.0]), "`weights` must be finite numbers above 0"),
-        (lambda v: nw.transductive_design(v, v, ["a", "b", "c"]), "`weights` must be numbers"),
+        (lambda v: nw.transductive_design(v, v, [1.0]), r"`weights` must be 3 finite numbers above 0"),
+        (
+            lambda v: nw.transductive_design(v, v, [1.0, 0.0, 1.0]),
+            "`weights` must be 3 finite numbers above 0",
+        ),
+        (
+            lambda v: nw.transductive_design(v, v, ["a", "b", "c"]),
+            "`weights` must be 3 finite numbers above 0",
+        ),
         (lambda v: nw.Pairs(v[:1]), "`vectors` must hold at least two rows"),
     ],
 )

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from noisewise.core.support.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from noisewise.designs.optimal.optimal_design import optimal_design as optimal_design
-    from noisewise.designs.optimal.result import Design as Design
-    from noisewise.designs.transductive.directions import Pairs as Pairs
-    from noisewise.designs.transductive.transductive_design import TransductiveDesign as TransductiveDesign
-    from noisewise.designs.transductive.transductive_design import transductive_design as transductive_design
+    from noisewise.designs.directions import Pairs as Pairs
+    from noisewise.designs.optimal import Design as Design
+    from noisewise.designs.optimal import optimal_design as optimal_design
+    from noisewise.designs.transductive import TransductiveDesign as TransductiveDesign
+    from noisewise.designs.transductive import transductive_design as transductive_design
 
 __all__ = ["Design", "Pairs", "TransductiveDesign", "optimal_design", "transductive_design"]
 
@@ -17,10 +17,10 @@ __all__ = ["Design", "Pairs", "TransductiveDesign", "optimal_design", "transduct
 __getattr__ = lazy_names(
     __name__,
     {
-        "Design": "noisewise.designs.optimal.result",
-        "Pairs": "noisewise.designs.transductive.directions",
-        "TransductiveDesign": "noisewise.designs.transductive.transductive_design",
-        "optimal_design": "noisewise.designs.optimal.optimal_design",
-        "transductive_design": "noisewise.designs.transductive.transductive_design",
+        "Design": "noisewise.designs.optimal",
+        "Pairs": "noisewise.designs.directions",
+        "TransductiveDesign": "noisewise.designs.transductive",
+        "optimal_design": "noisewise.designs.optimal",
+        "transductive_design": "noisewise.designs.transductive",
     },
 )

@@ -14,11 +14,8 @@ import numpy.typing as npt
 from scipy.linalg.blas import dgemm, dgemv, dger, dsyrk, sgemm, ssymv, ssyrk
 from scipy.linalg.lapack import dgesdd, dpotrf, dpotrs, dsyevd, dtrtri
 
-from noisewise.designs.shared.rows import Floats
-
-Singles = npt.NDArray[np.float32]
-
-WORTH_A_TRIANGLE = 10_000_000  # operations from which on computing one half and copying it is faster
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 
 def product(left: Floats, right: Floats) -> Floats:
@@ -47,37 +44,31 @@ def row_products(matrix: Floats) -> Floats:
     return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_a=1))
 
 
-def squared_row_products(matrix: Singles) -> Singles:
-    """Return the squares of ``matrix @ matrix.T`` for `symmetric_times`: one triangle of them."""
+def squared_row_products(matrix: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return the upper triangle of the squares of ``matrix @ matrix.T``."""
     products = ssyrk(1.0, matrix.T, trans=1)
     return np.asarray(np.square(products, out=products))
 
 
-def symmetric_times(triangle: Singles, vector: Floats) -> Floats:
-    """Return a symmetric matrix, of which the upper triangle counts, times ``vector``."""
-    unit, rounded = in_single(vector)
-    return np.asarray(unit * ssymv(1.0, triangle, rounded).astype(np.float64))
+def squared_products_times(
+    matrix: npt.NDArray[np.float32], triangle: npt.NDArray[np.float32] | None, vector: Floats
+) -> Floats:
+    """Return the squares of ``matrix @ matrix.T``, entry by entry, times ``vector``, in float32.
 
-
-def squared_products_times(matrix: Singles, vector: Floats) -> Floats:
-    """Return the squares of ``matrix @ matrix.T``, entry by entry, times ``vector`` without forming them."""
-    unit, rounded = in_single(vector)
-    moment = sgemm(1.0, matrix.T, (matrix * rounded[:, None]).T, trans_b=1)
-    images = sgemm(1.0, moment, matrix.T).T
-    return np.asarray(unit * np.einsum("ij,ij->i", images, matrix).astype(np.float64))
-
-
-def in_single(vector: Floats) -> tuple[float, Singles]:
-    """Return a unit and the vector in it, in float32: where its largest entry is 1 nothing underflows."""
+    From one triangle of them, if that is held. The vector is scaled to a largest entry of 1 first.
+    """
     unit = float(np.max(np.abs(vector), initial=0.0)) or 1.0
-    return unit, (vector / unit).astype(np.float32)
+    rounded = (vector / unit).astype(np.float32)
+    if triangle is not None:
+        along = ssymv(1.0, triangle, rounded)
+    else:
+        moment = sgemm(1.0, matrix.T, (matrix * rounded[:, None]).T, trans_b=1)
+        along = np.einsum("ij,ij->i", sgemm(1.0, moment, matrix.T).T, matrix)
+    return np.asarray(unit * along.astype(np.float64))
 
 
 def column_products(matrix: Floats) -> Floats:
     """Return ``matrix.T @ matrix``."""
-    n_rows, n_columns = matrix.shape
-    if n_rows * n_columns**2 < WORTH_A_TRIANGLE:
-        return np.asarray(dgemm(1.0, matrix.T, matrix.T, trans_b=1))
     upper = np.asarray(dsyrk(1.0, matrix.T))
     return np.asarray(upper + np.triu(upper, 1).T)
 
@@ -123,15 +114,6 @@ def factor_positive(matrix: Floats) -> Floats | None:
 def solve_factored(factor: Floats, right: Floats) -> Floats:
     """Solve with a factor from `factor_positive`."""
     return np.asarray(dpotrs(factor, right, lower=1)[0])
-
-
-def solve_positive(matrix: Floats, right: Floats) -> Floats | None:
-    """Solve a symmetric system, destroying ``matrix``; None if it is not positive definite.
-
-    Only the upper triangle is read.
-    """
-    factor = factor_positive(matrix)
-    return None if factor is None else solve_factored(factor, right)
 
 
 def squared_norms(block: npt.NDArray[Any]) -> npt.NDArray[Any]:

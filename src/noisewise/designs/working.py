@@ -1,4 +1,4 @@
-"""The working set: a few rows in memory, with weights, in coordinates whitened by them."""
+"""The working set: a few rows in memory, with weights, in coordinates whitened by them; and who joins it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from noisewise.designs.shared.algebra import squared_norms, weighted_moment
-from noisewise.designs.shared.frame import Frame, whitener
-from noisewise.designs.shared.rows import ActionRows, Floats, Indices
+from noisewise.designs.algebra import (
+    Floats,
+    Indices,
+    product,
+    squared_norms,
+    subtract_square,
+    times,
+    weighted_moment,
+)
+from noisewise.designs.rows import ActionRows, Frame, whitener
+
+WINDOW = 600
 
 
 @dataclass(frozen=True)
@@ -42,12 +51,12 @@ class WorkingSet:
 
     def only(self, places: Indices) -> WorkingSet:
         """Return the rows at ``places``."""
-        return WorkingSet(
-            self.frame,
-            self.indices[places],
-            self.vectors[places],
-            self.coordinates[places],
-            self.weights[places],
+        return replace(
+            self,
+            indices=self.indices[places],
+            vectors=self.vectors[places],
+            coordinates=self.coordinates[places],
+            weights=self.weights[places],
         )
 
     def support(self) -> WorkingSet:
@@ -101,12 +110,66 @@ def merged(working: WorkingSet) -> WorkingSet:
     return replace(working, weights=weights).only(np.sort(first))
 
 
-def check_identities(working: WorkingSet, g_value: float) -> None:
-    """Refuse a certificate that contradicts sum(w g) = rank or max g >= rank."""
-    total = float(working.weights @ working.g_values)
-    rank = working.rank
-    if not (abs(total - rank) <= 1e-8 * rank and g_value >= rank * (1.0 - 1e-9)):
-        raise ArithmeticError(
-            "`vectors` must be conditioned well enough for float64; got a design whose weighted "
-            f"g-values sum to {total!r} instead of the rank {rank}."
+def choose_diverse(coordinates: Floats, n_wanted: int, *, level: float, mass: float) -> Indices:
+    """Choose up to ``n_wanted`` rows of largest g, each counted as if the chosen ones had weight.
+
+    Every chosen row gets the weight ``mass`` on top of the identity, which lowers the g of its
+    neighbours; stops when no g is above ``level``. As g only falls, the best row is in a window
+    of the largest ones until the window falls to the others: those are lowered in blocks.
+    """
+    g_values = squared_norms(coordinates)
+    covariance = np.eye(coordinates.shape[1])
+    chosen: list[int] = []
+    while len(chosen) < n_wanted and np.max(g_values, initial=-np.inf) > level:
+        order = np.argsort(-g_values, kind="stable")
+        window, others = order[:WINDOW], order[WINDOW : WINDOW + 1]
+        floor = float(np.max(g_values[others], initial=0.0))
+        room = n_wanted - len(chosen)
+        picks, shadows = choose_in_window(
+            coordinates[window], g_values[window], covariance, room, max(floor, level), mass
         )
+        if not picks:
+            break
+        chosen += window[picks].tolist()
+        g_values -= squared_norms(product(coordinates, shadows))
+        g_values[chosen] = -np.inf
+    return np.array(chosen, dtype=np.int64)
+
+
+def choose_in_window(
+    coordinates: Floats,
+    g_values: Floats,
+    covariance: Floats,
+    n_wanted: int,
+    floor: float,
+    mass: float,
+) -> tuple[list[int], Floats]:
+    """Choose one row after the other, updating ``covariance``; return what lowers the others.
+
+    Stops at ``floor``, the largest g outside of the window.
+    """
+    chosen: list[int] = []
+    shadows: list[Floats] = []
+    while len(chosen) < min(n_wanted, len(g_values)):
+        place = int(np.argmax(g_values))
+        if g_values[place] < floor or (chosen and g_values[place] == floor):
+            break
+        chosen.append(place)
+        direction = covariance @ coordinates[place]
+        direction /= np.sqrt(1.0 / mass + float(direction @ coordinates[place]))
+        subtract_square(covariance, direction)
+        shadow = times(coordinates, direction)
+        shadow *= shadow
+        g_values -= shadow
+        g_values[place] = -np.inf
+        shadows.append(direction)
+    return chosen, np.array(shadows).T
+
+
+def thin_out(g_values: Floats, n_kept: int, rng: np.random.Generator) -> Indices:
+    """Keep the ``n_kept`` largest and as many of the others at random, as sorted places."""
+    if len(g_values) <= 2 * n_kept:
+        return np.arange(len(g_values), dtype=np.int64)
+    order = np.argpartition(g_values, len(g_values) - n_kept)
+    others = rng.choice(order[:-n_kept], n_kept, replace=False)
+    return np.sort(np.concatenate([order[-n_kept:], others]).astype(np.int64))

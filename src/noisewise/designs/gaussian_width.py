@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.designs.shared.rows import Floats
+from noisewise.designs.algebra import Floats
 
 #: Normal vectors that stand for the expectation, and as many mirrored ones; the same for every design.
 DRAWS = 128

@@ -11,24 +11,19 @@ import numpy as np
 from scipy.linalg import svd
 
 from noisewise.core.support.randomness import check_seed
-from noisewise.designs.shared.algebra import inverse_root, product, squared_norms, weighted_moment
-from noisewise.designs.shared.growth import choose_spanning, thin_out
-from noisewise.designs.shared.rows import ActionRows, Floats, Indices, check_vectors
-from noisewise.designs.transductive.barrier import BarrierSolution, solve_restricted
-from noisewise.designs.transductive.directions import WorstDirections
-from noisewise.designs.transductive.inputs import as_directions, check_precisions
-from noisewise.designs.transductive.problem import (
-    NOT_SPANNED,
-    Problem,
-    Working,
-    begin,
-    coarse_design,
-    diverse,
-    root_of,
-)
+from noisewise.designs.algebra import Floats, Indices, inverse_root, product, squared_norms, weighted_moment
+from noisewise.designs.barrier import BarrierSolution, solve_restricted
+from noisewise.designs.columns import Pricing, solve_columns
+from noisewise.designs.directions import Directions, WorstDirections, as_directions
+from noisewise.designs.optimal import begin as begin_optimal
+from noisewise.designs.rows import ActionRows, Frame, check_vectors, choose_spanning, find_span
+from noisewise.designs.working import WorkingSet, choose_diverse, in_frame, thin_out
 
 LEAST_GAP = 1e-8  # what the multipliers of a barrier can still prove
 MAX_ROUNDS = 60
+COARSE = 0.1  # gap of the optimal design that the actions start from
+FEW = 64  # actions that are all worked on from the beginning
+NOT_SPANNED = "`vectors` must span their space well enough for float64; they do not."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,6 +102,77 @@ def transductive_design(
     return _solve(problem, begin(problem, start, rng), float(gap), rng)
 
 
+def check_precisions(weights: Any, n_actions: int) -> Floats | None:
+    """The precision of one measurement of each action; None if it is 1 for all."""
+    if weights is None:
+        return None
+    try:
+        precisions = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        precisions = np.empty(0)
+    if precisions.shape != (n_actions,) or not (np.isfinite(precisions) & (precisions > 0.0)).all():
+        raise ValueError(
+            f"`weights` must be {n_actions} finite numbers above 0, one per action; got {weights!r}."
+        )
+    return precisions
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All actions (in units of their sigma) and all directions, in the coordinates of one frame."""
+
+    rows: ActionRows
+    frame: Frame
+    directions: Directions
+
+    def take(self, indices: Indices) -> Floats:
+        """The coordinates of some actions."""
+        return self.frame.coordinates(self.rows.take(indices))
+
+    def prices(self, change: Floats) -> Floats:
+        """``|coordinates @ change|²`` of all actions, (n,)."""
+        prices = np.empty(self.rows.n_actions)
+        root = product(self.frame.root, change)
+        for places, block in self.rows.chunks():
+            prices[places] = squared_norms(product(block.astype(np.float64, copy=False), root))
+        return prices
+
+
+@dataclass(frozen=True)
+class Working:
+    """The few actions and directions that the solver works on."""
+
+    indices: Indices
+    weights: Floats
+    keys: Indices
+    directions: Floats
+    multipliers: Floats | None  # of the directions, where they were solved for before
+
+
+def coarse_design(rows: ActionRows, rng: np.random.Generator) -> WorkingSet:
+    """Actions that are worth measuring whatever the directions: those of a coarse optimal design.
+
+    A barrier on few actions asks for those that these few lack. From actions that know everything fairly well
+    it asks for little; from the longest ones of a sample it took three times as many rounds, on clustered
+    rows more than any limit.
+    """
+    if rows.n_actions <= FEW:
+        start = find_span(rows, rows.n_actions, rng)
+        even = np.full(rows.n_actions, 1.0 / rows.n_actions)
+        return in_frame(start.frame, start.indices, start.vectors, even)
+    return solve_columns(Pricing(rows), begin_optimal(rows, rng), COARSE, rng)[0]
+
+
+def begin(problem: Problem, start: WorkingSet, rng: np.random.Generator) -> Working:
+    """The actions of a coarse design, and directions that it knows worst."""
+    root = root_of(problem.frame.coordinates(start.vectors), start.weights)
+    worst = problem.directions.worst(root, 0.0)
+    n_wanted = 4 * problem.frame.rank
+    some = thin_out(squared_norms(product(worst.vectors, root)), 3 * n_wanted, rng)
+    some = some[diverse(worst.vectors[some], root, worst.largest, n_wanted, level=0.0, mass=1.0)]
+    return Working(start.indices, start.weights, worst.keys[some], worst.vectors[some], None)
+
+
 def _solve(problem: Problem, working: Working, gap: float, rng: np.random.Generator) -> TransductiveDesign:
     """Solve on few rows, look for rows that contradict the solution, add them, until none does."""
     lower_bound, value, found = 0.0, np.inf, (working.indices, working.weights)
@@ -165,29 +231,6 @@ def _price(problem: Problem, working: Working, solved: BarrierSolution, gap: flo
     change = _pricing(working, multipliers, root)
     worst = problem.directions.worst(root, (1.0 + 0.2 * gap) * value)
     return _Priced(shares, root, change, problem.prices(change), worst, value)
-
-
-def _as_design(
-    problem: Problem, value: float, lower_bound: float, indices: Indices, shares: Floats, gap: float
-) -> TransductiveDesign:
-    # A barrier leaves a little weight on every row: dropped where the design is good enough without it.
-    for crumb in (0.3, 0.1, 0.01, 0.03 * gap):
-        kept = shares > crumb / len(shares)
-        thinned = shares[kept] / shares[kept].sum()
-        root = inverse_root(weighted_moment(problem.take(indices[kept]), thinned))
-        largest = np.inf if root is None else problem.directions.worst(root, np.inf).largest
-        if largest <= max(value, (1.0 + gap) * lower_bound):
-            value, indices, shares = largest, indices[kept], thinned
-            break
-    order = np.argsort(indices)
-    return TransductiveDesign(
-        indices=indices[order],
-        weights=shares[order],
-        value=max(value, lower_bound),  # below it is only rounding
-        lower_bound=lower_bound,
-        n_actions=problem.rows.n_actions,
-        reads=problem.rows.reads,
-    )
 
 
 def _pricing(working: Working, multipliers: Floats, root: Floats) -> Floats:
@@ -251,3 +294,41 @@ def _grow(
         np.concatenate([working.directions[binds], worst.vectors[fresh]]),
         np.concatenate([solved.multipliers[binds], np.zeros(len(fresh))]),
     )
+
+
+def _as_design(
+    problem: Problem, value: float, lower_bound: float, indices: Indices, shares: Floats, gap: float
+) -> TransductiveDesign:
+    # A barrier leaves a little weight on every row: dropped where the design is good enough without it.
+    for crumb in (0.3, 0.1, 0.01, 0.03 * gap):
+        kept = shares > crumb / len(shares)
+        thinned = shares[kept] / shares[kept].sum()
+        root = inverse_root(weighted_moment(problem.take(indices[kept]), thinned))
+        largest = np.inf if root is None else problem.directions.worst(root, np.inf).largest
+        if largest <= max(value, (1.0 + gap) * lower_bound):
+            value, indices, shares = largest, indices[kept], thinned
+            break
+    order = np.argsort(indices)
+    return TransductiveDesign(
+        indices=indices[order],
+        weights=shares[order],
+        value=max(value, lower_bound),  # below it is only rounding
+        lower_bound=lower_bound,
+        n_actions=problem.rows.n_actions,
+        reads=problem.rows.reads,
+    )
+
+
+def root_of(coordinates: Floats, weights: Floats) -> Floats:
+    """The matrix that whitens the moment of the weights."""
+    root = inverse_root(weighted_moment(coordinates, weights))
+    if root is None:
+        raise ArithmeticError(NOT_SPANNED)
+    return root
+
+
+def diverse(rows: Floats, change: Floats, value: float, most: int, *, level: float, mass: float) -> Indices:
+    """Up to ``most`` of the rows with ``|row @ change|²`` above ``level · value``, unlike each other."""
+    if not len(rows):
+        return np.empty(0, np.int64)
+    return choose_diverse(product(rows, change) / math.sqrt(value), most, level=level, mass=mass)

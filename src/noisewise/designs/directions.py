@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from scipy.linalg import svd
 
-from noisewise.designs.shared.algebra import product, row_products, squared_norms
-from noisewise.designs.shared.rows import Floats, Indices, check_vectors
+from noisewise.designs.algebra import Floats, Indices, product, squared_norms
+from noisewise.designs.rows import Frame, check_vectors, unit_rows
 
 BLOCK = 512  # rows whose distances to the others are computed at a time
 NEARLY = 0.9  # of the largest: pairs that far apart are worth having beside the farthest
+OUTSIDE = 1e-8  # share of a direction's length that counts as outside of the span
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,6 @@ class WorstDirections:
     largest: float
     keys: Indices  # (m, 2): which directions; the second is -1 unless they are differences
     vectors: Floats  # (m, rank), in the coordinates that the directions are held in
-
-
-class Directions(Protocol):
-    """What the solver asks of a set of directions."""
-
-    def worst(self, root: Floats, level: float) -> WorstDirections:
-        """The largest ``|y root|²``, exactly, and some of the directions above ``level``."""
 
 
 class Pairs:
@@ -86,7 +81,9 @@ class Differences:
             if lengths[start] + lengths[start] < needed:
                 break  # this and all later ones are too short, even with each other
             reach = int(np.searchsorted(-lengths, lengths[start] - needed, side="right"))
-            distances = squared_distances(points[rows], points[start : max(reach, start + 1)])
+            others = points[start : max(reach, start + 1)]
+            distances = squared_norms(points[rows])[:, None] + squared_norms(others)
+            distances -= 2.0 * product(points[rows], others.T)
             partners = np.argmax(distances, axis=1)
             values = distances[np.arange(len(partners)), partners]
             found.append((np.arange(start, start + len(partners)), partners + start, values))
@@ -101,7 +98,38 @@ class Differences:
         return WorstDirections(max(float(exact.max()), farthest**2), keys, apart)
 
 
-def squared_distances(rows: Floats, points: Floats) -> Floats:
-    """``|r - p|²`` of every row with every point."""
-    cross = row_products(rows) if rows is points else product(rows, points.T)
-    return np.asarray(squared_norms(rows)[:, None] + squared_norms(points)[None, :] - 2.0 * cross)
+Directions = Listed | Differences
+
+
+def as_directions(directions: Any, dim: int, frame: Frame, spanning: Floats) -> Directions:
+    """The directions in the coordinates of the frame; refused unless the actions span them."""
+    pairs = isinstance(directions, Pairs)
+    array = directions.vectors if pairs else check_vectors(directions)
+    if array.shape[1] != dim:
+        raise ValueError(f"`directions` must have {dim} columns, like `vectors`; got {array.shape[1]}.")
+    array = np.asarray(array, dtype=np.float64)
+    if not np.isfinite(array).all():
+        bad = int(np.argmin(np.isfinite(array).all(axis=1)))
+        raise ValueError(f"`directions` must be finite; got {array[bad].tolist()!r} in row {bad}.")
+    if pairs:
+        array = array - array[0]
+    lengths = np.linalg.norm(array, axis=1)
+    if not lengths.any():
+        raise ValueError("`directions` must hold one that is not zero; got only zeros.")
+    if frame.rank < dim:
+        _refuse_outside(array, lengths, frame.rank, spanning)
+    coordinates = frame.coordinates(array)
+    return Differences(coordinates) if pairs else Listed(coordinates[lengths > 0.0])
+
+
+def _refuse_outside(array: Floats, lengths: Floats, rank: int, spanning: Floats) -> None:
+    _, _, right = svd(unit_rows(spanning, np.ones(spanning.shape[1])), full_matrices=False)
+    basis = right[:rank]
+    outside = array - product(product(array, basis.T), basis)
+    far = np.linalg.norm(outside, axis=1) > OUTSIDE * np.maximum(lengths, 1e-300)
+    if far.any():
+        bad = int(np.argmax(far))
+        raise ValueError(
+            "`directions` must lie in the span of `vectors`, or no measurement tells anything about "
+            f"them; got {array[bad].tolist()!r} in row {bad}."
+        )

@@ -1,1 +1,0 @@
-"""Optimal designs: few actions whose largest squared width is the smallest there is."""

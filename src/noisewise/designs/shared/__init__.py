@@ -1,1 +1,0 @@
-"""What all designs share: the rows as stored, frames, spans, one BLAS."""

@@ -1,1 +1,0 @@
-"""Designs for given directions: some linear combinations known as well as possible."""
