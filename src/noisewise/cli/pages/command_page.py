@@ -42,7 +42,8 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.run/1` | `study`, `made` (whether this run made it), `measured`, `failed` (numbers), `seconds`, \
 `ended` (why), `failures` (a list of `job`, `option`, `reason`), `certificate` |
 | `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
-| `noisewise.tell/1`, `noisewise.amend/1` | `study`, `measurement` |
+| `noisewise.tell/1` | `study`, `measurement`, `warnings` (sentences about what looks like a slip) |
+| `noisewise.amend/1` | `study`, `measurement` |
 | `noisewise.import/1` | `study`, `told`, `items`, `known`, `voided`, `empty`, `unasked`, `pending` \
 (numbers), `amended`, `missing` \
 (ids of measurements), `unused_columns`, `dry_run`, `understood`, `notes` |
