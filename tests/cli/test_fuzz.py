@@ -11,7 +11,7 @@ import noisewise as nw
 from noisewise.cli.app import app
 
 #: 0 done, 1 a check that does not hold, 2 bad input, 3 not yet.
-DOCUMENTED = (0, 1, 2, 3)
+DOCUMENTED = (0, 1, 2, 3, 4)
 REFUSED = (ValueError, KeyError, TypeError, OSError)
 JUNK = ["", " ", "nan", "inf", "-1", "0", "1e300", "1e-320", "0,4", "1;2", "a\nb", "\x1b[2J", "x" * 1500,
         "=1+1", "\u202e", "--", "None", "ask-1", "m-1", "12.34(5)", "0.1/0.2", "1,2,3", "9" * 20]  # fmt: skip

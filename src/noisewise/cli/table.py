@@ -5,12 +5,11 @@ from typing import Annotated
 
 import typer
 
+from noisewise.cli.terminal.exits import WITHHELD, WRONG_CALL, leave
 from noisewise.cli.terminal.options import split_roles
 from noisewise.cli.terminal.output import print_json
 from noisewise.cli.terminal.refusals import sentence_of
 
-#: The exit code if a question has to be answered first.
-QUESTION = 4
 #: The name under which ``noisewise TABLE`` is registered.
 READ = "read-table"
 
@@ -39,13 +38,13 @@ def read_table(
         if not json:
             raise
         print_json("table", {"kind": "refused", "message": sentence_of(problem), "readings": []})
-        raise typer.Exit(2) from None
+        raise typer.Exit(WRONG_CALL) from None
     if json:
         print_json("table", found.to_dict())
     else:
         typer.echo(f"Read as: {found}" if found.kind == "read" else str(found))
     if found.kind != "read":
-        raise typer.Exit(QUESTION)
+        leave("TABLE", WITHHELD)
 
 
 def with_command(arguments: list[str], commands: list[str]) -> list[str]:

@@ -135,10 +135,11 @@ class Entries(ReaderEntries):
                 ``key=`` (telling a key again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
         given = given_of(job, value, told)
-        number, body = 0, {}
+        number, body, new = 0, {}, False
 
         def read(news: list[Event]) -> Happened:
-            nonlocal number, body
+            nonlocal number, body, new
+            new = False
             body = read_told(self._state, given, now=self._clock())
             before = told_before(self._state, body)
             if before is not None and before.voided is not None:
@@ -147,10 +148,13 @@ class Entries(ReaderEntries):
                 number, body = before.number, self._state.told[before.number - 1]
                 return []
             check_next(self._state, body)
-            number = len(self._state.told) + 1
+            number, new = len(self._state.told) + 1, True
             return [("tell", body)]
 
-        return self._record(read, ("tell", given), lambda: measurement_of(number, body))
+        told_now = self._record(read, ("tell", given), lambda: measurement_of(number, body))
+        if new:
+            self._warn_of(number, body, value)
+        return told_now
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""

@@ -6,9 +6,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar, cast
 
 from noisewise.core.support.garbage import without_collector
+from noisewise.core.support.remarks import warn
 from noisewise.study.intake.events import Happened, events_of
+from noisewise.study.intake.surprises import Surprises
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
+from noisewise.study.log.told import MeasurementWarning
 from noisewise.study.log.unanswered import (
     KeyedAppends,
     Unanswered,
@@ -66,6 +69,7 @@ class Journal:
         self._last_at: float | None = None
         self._analysis: Analysis | None = None
         self._quick_analysis: Analysis | None = None
+        self._surprises: Surprises | None = None
         self._catch_up()
 
     @property
@@ -126,6 +130,20 @@ class Journal:
         """The fits behind everything that is said, at this moment."""
         self._catch_up()
         return self._now()
+
+    def _warn_of(self, number: int, body: dict[str, Any], written: Any) -> None:
+        """Warn of what looks like a slip in a measurement that was just told.
+
+        Args:
+            number: Its number.
+            body: What was told, as the log holds it.
+            written: Its value as it was written.
+        """
+        surprises, before = self._surprises, number - 1
+        if surprises is None or (surprises.seen != before and not surprises.catch_up(self._state, before)):
+            surprises = self._surprises = Surprises(self._state, before)
+        for text in surprises.take(self._state, body, written):
+            warn(f"m-{number}: {text}", MeasurementWarning, stacklevel=3)
 
     def _now(self) -> Analysis:
         if self._analysis is None:
@@ -274,6 +292,8 @@ class Journal:
 
     def _apply(self, events: Sequence[Event], *, rehearsed: bool = False) -> None:
         if events:
+            if any(event.kind in ("void", "amend") for event in events):
+                self._surprises = None
             self._state.apply_all(events, rehearsed=rehearsed)
             self._keyed.note(events)
             self._head = events[-1].hash

@@ -334,17 +334,15 @@ class Study(Measuring):
         specification, certificate = self.specification, self.certificate()
         word = "largest" if specification.goal == "max" else "smallest"
         lines = [
-            certificate.sentence,
+            *certificate.sentences,
             f"Study {self.name!r}: the {word} of {counted(len(self._state.ids), 'option')}, "
             f"{self._state.model.in_words(specification.value_scale)}, "
-            f"{counted(self.n_measurements, 'measurement')}, "
+            f"{certificate.amount}, "
             f"{len(self.pending)} under way, {policy_in_words(self._state)}.",
         ]
         if certificate.estimate is not None:
             value = certificate.value_scale.value(certificate.estimate)
             lines.append(f"Estimate for {certificate.option}: {value}{_level_in_words(self._now().sums)}.")
-        if certificate.beside:
-            lines.append(certificate.beside)
         return lines
 
 

@@ -21,6 +21,7 @@ from noisewise.cli.studies.session import (
     open_study,
     report,
     seconds_of,
+    told_warnings,
 )
 from noisewise.cli.terminal.tables import write_csv
 from noisewise.core.support.files import written_whole
@@ -139,8 +140,10 @@ def tell(
         job = what
     elif what is not None:
         told["option"] = what
-    measured = opened.tell(job, value, **read_error_bar(told))
-    report("tell", opened, json, {"measurement": measurement_row(measured)}, in_words(measured))
+    with told_warnings() as warned:
+        measured = opened.tell(job, value, **read_error_bar(told))
+    content = {"measurement": measurement_row(measured), "warnings": warned}
+    report("tell", opened, json, content, in_words(measured))
 
 
 @with_error_bar

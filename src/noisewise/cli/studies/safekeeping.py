@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from noisewise.cli.studies.session import Json, Name, Store, refuse_server, say, told_warnings
+from noisewise.cli.terminal.exits import DIFFERS, leave
 from noisewise.cli.terminal.output import print_json
 
 #: The exit code when something does not fit.
-DISAGREES = 1
 
 
 def restore(
@@ -59,7 +59,7 @@ def verify(
     else:
         say([str(verdict) for verdict in verdicts] or ["There are no studies yet."])
     if not fits:
-        raise typer.Exit(DISAGREES)
+        leave("verify", DIFFERS)
 
 
 def backup(store: Store, path: Path, json: Json = False) -> None:

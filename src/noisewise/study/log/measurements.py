@@ -149,6 +149,11 @@ class Measurements:
         told = np.isin(np.array(self._real["value"], dtype=np.float64), values)
         return np.flatnonzero(told & np.array(self._live, dtype=bool)) + 1
 
+    def as_told(self, numbers: Codes) -> tuple[Floats, Floats]:
+        """Values and standard errors of some measurements in the unit of the values; NaN: none."""
+        value, sigma = (np.array(self._real[name], dtype=np.float64) for name in ("value", "sigma"))
+        return value[numbers - 1], sigma[numbers - 1]
+
     def columns(self) -> Columns:
         """The measurements that count, as arrays, on the scale that is computed with."""
         if self._columns is None:

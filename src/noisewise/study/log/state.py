@@ -1,5 +1,6 @@
 """The state of a study: a function of its specification and its log, built by applying events in order."""
 
+import copy
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -159,6 +160,19 @@ class State:
                     for event in run:
                         self.apply(event)
             self.n_events = events[min(first + CHUNK, len(events)) - 1].number
+
+    def with_model(self, model: ModelChoice) -> "State":
+        """The same study with another model; neither may change after that."""
+        twin = copy.copy(self)
+        twin.model = model
+        twin.restarts = twin.doubt = twin.tables = twin.quick_tables = twin.centres = None
+        return twin
+
+    def of_population(self) -> "State":
+        """The same study, its items being the first of a population without end."""
+        twin = self.with_model(self.model)
+        twin.items = self.items.of_population()
+        return twin
 
     def by_name(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The options in the order of their names, (n,): ties between them are broken by it."""
