@@ -400,8 +400,6 @@ def _check_one_look(checked: dict[str, Any]) -> None:
             raise ValueError(
                 f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
             )
-    if checked["scatter"] == OWN:
-        raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
 
 
 def _two_bounds(bounds: Any) -> tuple[float, float]:
