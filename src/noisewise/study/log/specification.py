@@ -308,7 +308,7 @@ def _checked(
         "scale": None if scale is None else check_choice("scale", scale, (LOG,)),
     }
     _check_together(checked, chosen, scatter)
-    if checked["span"] is None and checked["eps"] is None:
+    if checked["span"] is None and checked["eps"] is None and checked["looks"] != ONCE:
         raise ValueError(
             "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
             "must be given, in the unit of your values: nothing else says what a small difference is."

@@ -107,7 +107,7 @@ class Analysis:
     @functools.cached_property
     def sizes(self) -> Sizes:
         """The sizes of deviations and extra scatter, stated or estimated."""
-        return settle_sizes(self.state.model, self.likelihood, self._limits_delta)
+        return settle_sizes(self.state.model, self.likelihood, self._limits_delta, once=self.once)
 
     @functools.cached_property
     def sigmas(self) -> Sigmas:
@@ -248,8 +248,10 @@ class Analysis:
     @property
     def errors(self) -> Errors:
         """What one look may rely on."""
-        freedom = self._shared_freedom(self.stated)
-        limited = bool(self.state.model.estimates) or (bool(self.stated.pools) and freedom is None)
+        freedom = self._shared_freedom(self.stated) or self.sizes.freedom
+        limited = (bool(self.state.model.estimates) and freedom is None) or (
+            bool(self.stated.pools) and freedom is None
+        )
         return Errors(freedom, limited, bool((self.columns.kind == KINDS.index(COUNTS)).any()))
 
     def _shared_freedom(self, found: Sigmas) -> float | None:

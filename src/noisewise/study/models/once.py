@@ -111,11 +111,15 @@ class OneLook(NamedTuple):
         return bool((self.columns.kind == KINDS.index(COUNTS)).all())
 
     @property
+    def bare(self) -> bool:
+        """Whether nothing has an error bar."""
+        return bool((self.columns.kind == KINDS.index(NONE)).all())
+
+    @property
     def paired(self) -> bool:
         """Whether all that was measured are values without error bars in blocks."""
-        bare = (self.columns.kind == KINDS.index(NONE)) & (self.columns.minus < 0)
-        shared = self.errors.freedom is not None and self.scatter != POOLED
-        return shared and bool((bare & (self.columns.block > 0)).all())
+        in_blocks = (self.columns.minus < 0) & (self.columns.block > 0)
+        return self.bare and self.scatter != POOLED and bool(in_blocks.all())
 
 
 class Once(HalfWidths):
@@ -263,7 +267,7 @@ class ConnectedOnce(Once):
         """One for every option of a part, (options,)."""
         look, n = self._look, part.options.size
         errors, delta = look.errors, look.delta
-        if errors.freedom is not None and look.scatter != POOLED:
+        if look.bare and errors.freedom is not None and look.scatter != POOLED:
             return np.full(n, studentized_range(n, delta, errors.freedom) / math.sqrt(2.0))
         # With upper limits in the place of standard errors the true correlations are not known.
         if errors.shares or errors.limited or n > (MOST if errors.freedom is None else MOST_ESTIMATED):
