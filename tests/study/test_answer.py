@@ -111,7 +111,7 @@ def test_trials_have_estimated_extra_scatter_and_the_bound_without_beside_it():
     assert found.certificate.approximate
     plain = answer_of(trials(np.random.default_rng(3)), extra_scatter=None)
     assert not plain.certificate.approximate
-    few = answer_of(trials(np.random.default_rng(3), studies=1))
+    few = answer_of(trials(np.random.default_rng(3), studies=2))
     assert "alone" in few.notes[0]
     assert few.option == "high"
 
