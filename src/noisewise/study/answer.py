@@ -14,7 +14,7 @@ import polars as pl
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.strict_json import plain
-from noisewise.core.support.words import counted, rounded_up
+from noisewise.core.support.words import counted, percent, rounded_up
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.verdicts import UNBOUNDED
 from noisewise.study.creation import create_study
@@ -67,6 +67,7 @@ class Answer:
         league: The options, the best first.
         heading: What the estimates of the league table are.
         counts: What `count` is in the league table, such as "readings".
+        intervals: What the intervals of the league table are.
         notes: What was assumed, in sentences.
         next_steps: What to do next, in sentences.
         command: The command that makes it a study that goes on; empty if the table is not a file.
@@ -79,6 +80,7 @@ class Answer:
     league: tuple[LeagueRow, ...]
     heading: str
     counts: str
+    intervals: str
     notes: tuple[str, ...]
     next_steps: tuple[str, ...]
     command: str
@@ -119,6 +121,7 @@ class Answer:
             "league": [{name: plain(cell) for name, cell in asdict(row).items()} for row in self.league],
             "heading": self.heading,
             "counts": self.counts,
+            "intervals": self.intervals,
             "bound_without_extra_scatter": None if self.beside is None else plain(self.beside),
             "notes": list(self.notes),
             "next": list(self.next_steps),
@@ -148,6 +151,8 @@ class Answer:
         ]
         if len(self.league) > len(rows):
             lines.append(f"... and {counted(len(self.league) - len(rows), 'more option')}")
+        if any(row.low is not None for row in rows):
+            lines.append(self.intervals)
         return lines
 
 
@@ -258,6 +263,7 @@ def answer(
         league=tuple(_league(study, certificate, against)),
         heading=heading,
         counts="rows" if "plus" in reading.roles or reading.kind in TRIALS else counts,
+        intervals=_about_intervals(certificate, against),
         notes=tuple(notes),
         next_steps=tuple(_next_steps(study, certificate, reading)),
         command=_command(source, certificate, goal or ("min" if less else None), eps, confidence)
@@ -271,6 +277,14 @@ def answer(
 def _about_goal(goal: str, measured: str) -> str:
     best, other, flag = ("largest", "smallest", "min") if goal == "max" else ("smallest", "largest", "max")
     return f'The {best} {measured} counts as the best (the {other}: goal="{flag}").'
+
+
+def _about_intervals(certificate: Certificate, against: str | None) -> str:
+    if not certificate.may_show_bounds or not math.isfinite(certificate.bound):
+        return "Intervals: one standard error to either side."
+    other, sure = against or certificate.option, percent(certificate.confidence)
+    best = "" if against is not None else " ● may be the best."
+    return f"Intervals: the difference to {other}, {sure} for all of them together.{best}"
 
 
 def _is_apart(study: Study) -> bool:
@@ -454,7 +468,8 @@ def _command(
 ) -> str:
     """The command that makes the table a study; where eps is not known one is proposed."""
     parts = ["noisewise", "init", f"{Path(source.partition('#')[0]).stem}.db", "--from", source]
-    close = f"{certificate.bound or 0.1 * certificate.spread or 1.0:.1g}" if eps is None else eps
+    bound = certificate.bound if math.isfinite(certificate.bound) else 0.0
+    close = f"{bound or 0.1 * certificate.spread or 1.0:.1g}" if eps is None else eps
     said = [("--goal", goal), ("--eps", close), ("--confidence", None if confidence == 0.95 else confidence)]
     for flag, given in said:
         parts += [] if given is None else [flag, f"{given}"]
