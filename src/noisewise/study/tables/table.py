@@ -118,12 +118,14 @@ class Table:
         readings: The reading, or the two or three to choose from.
         question: What to ask; empty if the table was read.
         notes: What was left out or assumed.
+        source: What was read.
     """
 
     kind: str
     readings: tuple[Reading, ...]
     question: str = ""
     notes: tuple[str, ...] = ()
+    source: Any = None
 
     @property
     def reading(self) -> str:
@@ -155,6 +157,17 @@ class Table:
         lines = [f"  {k}. {one}\n     {one.flags}" for k, one in enumerate(self.readings, 1)]
         return "\n".join([self.question, *lines])
 
+    def answer(self, **question: Any) -> Any:
+        """Answer the question which option is best, with the bounds of one look; nothing is kept.
+
+        Args:
+            question: ``goal=``, ``eps=``, ``confidence=``, ``against=``, ``extra_scatter=``, ``scatter=`` and
+                ``noise_floor=``; see `noisewise.study.answer.answer`.
+        """
+        from noisewise.study.answer import answer
+
+        return answer(self, **question)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the kind and the readings for programs."""
         readings = [one.to_dict() for one in self.readings]
@@ -176,7 +189,11 @@ def read_table(
         where: A column and one of its values, such as "metric=acc": only these rows are read.
         n: The number of readings behind each value, if the table does not say.
     """
-    table = _best_layout(source)
+    return replace(_read(_best_layout(source), roles, where, n), source=source)
+
+
+def _read(table: Layout, roles: Any, where: str | None, n: int | None) -> Table:
+    """Read a laid out table, or some of its rows."""
     if where is not None:
         return _asked(_rows_where(table, where), roles, n, where)
     given = {
