@@ -54,8 +54,9 @@ def words_of(name: str) -> list[str]:
 @cache
 def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
     """The roles that a name says, by which words, and the words that are left; long phrases come first."""
-    if name.strip() in ("+", "-", "−"):
-        return {"up" if name.strip() == "+" else "down": name}, frozenset()
+    signed = re.fullmatch(r"(.*?)[\s_(]*([-+−])\)?", name.strip())
+    if signed and (not signed[1] or said_by(signed[1])[0].keys() & {*ERRORS}):
+        return {"up" if signed[2] == "+" else "down": name}, frozenset(said_by(signed[1])[1])
     phrases = _lexicon()[0]
     words: list[str] = words_of(name)
     alone = set(words) - {"1", "2", "3", "±"}
@@ -77,6 +78,8 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
     if _RATE.search(" ".join(words_of(name))):
         found.pop("size", None)
         found.setdefault("metric", "per")
+    if "@" in name:  # pass@1, recall@10
+        found.setdefault("metric", "@")
     rest = [word for word in words if word]
     stem = [word for word in rest if word not in word_list("units")] or rest
     return found, frozenset([*stem, *kept])

@@ -89,9 +89,20 @@ def layout_of(grid: Grid, decimal: str = "") -> Layout:
     for c in columns[:3] if len(columns) > 2 and any(c.kind == "name" for c in columns) else []:
         if c.numbers_rows and ([*words_of(c.name), ""])[0] in _COUNTERS:
             columns.remove(c)
-    for c in columns:  # an interval of one number is half of it
-        if c.says("ci") and c.kind == "number" and not c.inner and not c.says(*ERRORS):
-            c.said = {**c.said, "moe": c.said["ci"]}
+    halves = [c.kind == "number" and c.says("ci") and not c.inner and not c.says(*ERRORS) for c in columns]
+    for k, c in enumerate(columns):  # an interval of two numbers, or half of it
+        if halves[k]:
+            role = (
+                "lo"
+                if halves[k + 1 : k + 2] == [True]
+                else "hi"
+                if k and columns[k - 1].says("lo")
+                else "moe"
+            )
+            c.said = {**c.said, role: c.said["ci"]}
+    for c in columns:
+        if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
+            c.said = {role: word for role, word in c.said.items() if role != "key"}
     questions = [c for c in columns if re.fullmatch(r"[qQ]\d+", c.name)]
     for c in questions if len(questions) > 3 else []:  # questions, not quartiles
         c.said, c.stem = {}, frozenset(["q"])
@@ -119,7 +130,8 @@ def _extent(frame: pl.DataFrame) -> tuple[int, int]:
     while usual > 2 and first < len(head) - 2:
         row = head[first]
         different = len({cell for cell in row if cell})
-        pair = widths[first] == different == 2 and (widths[first + 1] != usual - 1 or looks_numeric(row[1]))
+        pair = widths[first] == different == 2 and bool(head[first + 1][0])
+        pair = pair and (widths[first + 1] != usual - 1 or looks_numeric(row[1]))
         above = different == 1 and not row[0] and widths[first + 1] >= usual  # a header above a header
         if above or not (different < 2 or (usual > 3 and pair)):
             break

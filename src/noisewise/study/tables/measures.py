@@ -50,7 +50,9 @@ class Measure:
     @property
     def is_general(self) -> bool:
         """Whether the name of the value says that it is the result, and not one of several metrics."""
-        return "successes" in self.roles or (self.value.says("value") and not self.value.says("metric"))
+        return "successes" in self.roles or (
+            self.value.says("value") and not self.value.says("metric", "rate")
+        )
 
 
 def measures(table: Layout, names: list[Column]) -> list[Measure]:
@@ -206,6 +208,13 @@ def _unnamed(c: Column, columns: list[Column]) -> Iterator[Error]:
         if clear and between(low, c, high) and low.there.max() < high.there.max():
             why = f"{c.name!r} lies between {low.name!r} and {high.name!r} in every row"
             yield {"lo": low, "hi": high}, 2.0, why
+    beside = columns[columns.index(c) + 1 :][:1]
+    for e in beside if c.says("value") else []:
+        rows = together(e, c)
+        small = rows.size and (rows[0] >= 0).all() and rows[0].mean() < 0.3 * abs(rows[1]).mean()
+        if e in free and small and not e.constant:
+            why = f"{e.name!r} is small beside {c.name!r}, and may be its error"
+            yield {"unclear": e}, 1.5, why
 
 
 def _in_same_unit(error: Column, value: Column) -> Column:
@@ -235,7 +244,7 @@ def without_summaries(found: list[Measure], option: Column) -> list[Measure]:
     if option.unique or not varies:
         return found
     for k, one in enumerate(varies):
-        errors = [c for role in _SIZES for c in one.roles.get(role, ())]
+        errors = [c for role in _SIZES for c in one.roles.get(role, ()) if "n" not in one.roles]
         if any(option.determines(c) and not c.constant for c in errors):
             varies[k] = Measure({"value": one.roles["value"]}, one.score - 3.0)
     return varies

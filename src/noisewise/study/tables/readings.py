@@ -157,7 +157,11 @@ def _options(names: list[Column], table: Layout) -> list[tuple[Column, float]]:
     for c in names:
         filled = 1.0 - c.cells.null_count() / len(c.cells)
         key = c.says("key") or (c.says("ident") and filled < 0.9)
-        if c.kind == "day" or c.says("replicate") or (key and not c.says("option")):
+        if (
+            c.kind == "day"
+            or (c.says("replicate") and (c.kind == "number" or c.name == HEADER))
+            or (key and not c.says("option"))
+        ):
             continue
         others = [o for o in names if o is not c]
         called = c.says("option") and c.said["option"] != "name"
@@ -200,6 +204,11 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
         mine = [one for one in without_summaries(results, option) if one.value is not option]
         for result in mine[:8]:
             beside, more, why = _beside(option, names, years, result)
+            blank = (
+                result.is_bare and result.value.whole and not result.value.said and not option.says("option")
+            )
+            if blank and option.unique and not beside:
+                continue  # names and whole numbers, such as a list of rooms
             roles = {"option": [option, *(years if "author" in option.said.values() else [])]}
             roles |= result.roles | beside
             # What repeats in all rows of a group says nothing about its single rows.
@@ -351,7 +360,7 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     """Columns that hold the same kind of number, with the common part of names that end in numbers."""
     numbers = [c for c in table.columns if c.kind == "number" and c.there.size]
     free = [c for c in numbers if not c.numbers_rows and not c.inner and c.name != HEADER]
-    free = [c for c in free if not c.constant or c.is_binary]
+    free = [c for c in free if (not c.constant or c.is_binary) and "@" not in c.name]
     never = (*ERRORS, "rank", "size", "quartile", "extreme")
     other = (*RESULT, *never, "ident", "ignored", "before", "study", "option", "setting", "key")
     bare = [c for c in free if not c.says(*other) or c.said.get("value") == "cells"]
@@ -392,8 +401,9 @@ def _family(columns: list[Column]) -> list[Column]:
                 by.setdefault(words[end], []).append(c)
         for word, ones in by.items():
             rests = [" ".join(w for w in words_of(c.name) if w != word) for c in ones]
-            says = {role for rest in rests for role in said_by(rest)[0]} - {"quantile", "rate"}
-            if not (set(said_by(word)[0]) | says) & never:
+            says = {role for rest in rests for role in said_by(rest)[0]}
+            nested = not says and all(re.match(r"[^\W_]+[./]", c.name) for c in ones)  # scores.gpt
+            if nested or not ({*said_by(word)[0]} | says - {"quantile", "rate"}) & never:
                 best = max(best, ones, key=len)
     return best
 
@@ -483,7 +493,7 @@ def _pairs(texts: list[Column]) -> list[tuple[Roles, float]]:
         both, either = {*one.levels} & {*two.levels}, {*one.levels, *two.levels}
         same = len(both) >= 0.3 * len(either) and bool((one.cells != two.cells).fill_null(True).all())
         score = 2.0 * same + 1.5 * one.says("first") + 1.5 * two.says("second")
-        if same or score >= 3.0:
+        if same or (score >= 3.0 and len(one.name) > 1):
             pairs.append(({"plus": [one], "minus": [two]}, score))
     return pairs + [({"pair": [c]}, 4.0) for c in texts if _is_pair(c)]
 
@@ -505,8 +515,11 @@ def _features_only(table: Layout) -> list[Candidate]:
         free = [c for c in free if not c.says("size", "rank", "ident", "ignored")]
         few = [c for c in free if not c.numbers_rows and c.n_levels <= 0.6 * len(c.cells)]
         free = [c for c in free if c.says("setting") or c in few]
+        shares = [c for c in free if c.says("item", "block", "study") and not c.says("setting")]
+        free = [c for c in free if c not in shares and not c.says("replicate")]
         if free and one.score >= results[0].score - 1.0:
             roles = {"option": free, **({"features": free} if len(free) > 1 else {})} | one.roles
+            roles |= {"block": shares} if shares else {}
             why = [*one.because, "the other columns repeat a few levels"]
             found.append(
                 Candidate("features and one result", table, roles, 2.0 + one.score, why, one.ask, one)

@@ -348,8 +348,9 @@ def _columns_of(one: Candidate, n: int | None) -> dict[str, pl.Series]:
 
 def _level(one: Candidate) -> float | None:
     """The level of an interval that the names of its ends say: 90% CI; 2.5 % and 97.5 %."""
-    ends = [re.search(r"(\d+(?:[.,]\d+)?) ?%", c.name) for r in ("lo", "hi") for c in one.roles.get(r, ())]
-    said = [float(end[1].replace(",", ".")) / 100.0 for end in ends if end]
+    level = re.compile(r"(\d+(?:[.,]\d+)?) ?%|(?<=ci_)(\d\d)")
+    ends = [level.search(c.name) for r in ("lo", "hi") for c in one.roles.get(r, ())]
+    said = [float(end[0].strip("% ").replace(",", ".")) / 100.0 for end in ends if end]
     if len(said) < 2:
         return said[0] if said and said[0] > 0.5 else None
     return said[0] if said[0] == said[1] else round(said[1] - said[0], 6)
