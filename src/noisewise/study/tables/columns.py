@@ -21,7 +21,7 @@ HEADER, CELL = "*header*", "*cell*"
 RESULT = ("value", "metric", "quantile", "successes", "rate")
 ERRORS = ("se", "sd", "var", "unclear", "moe", "lo", "hi", "up", "down", "rsd")
 NEITHER = (
-    *("size", "rank", "ident", "ignored", "item", "study", "block", "replicate", "instrument"),
+    *("size", "rank", "ident", "ignored", "item", "study", "block", "replicate"),
     *("extreme", "quartile", "key"),
 )
 #: Levels that are looked at where all would take long.
@@ -220,6 +220,48 @@ class Column:
         often = self.pairs(other)[1]
         return bool(often.size >= 0.9 * self.n_levels * other.n_levels and np.ptp(often) <= 1)
 
+    @classmethod
+    def made(cls, columns: "Sequence[Column]", numbers: Numbers) -> "Column":
+        """Return a column that is computed from others."""
+        sources = tuple(dict.fromkeys(source for c in columns for source in c.sources))
+        cells = pl.Series(numbers).fill_nan(None).cast(pl.String)
+        return cls(columns[0].name, cells, "number", numbers, sources=sources)
+
+    @staticmethod
+    def stack(columns: "Sequence[Column]", name: str | None = None) -> "Column":
+        """Put columns below each other."""
+        whole = all(c.numbers is not None for c in columns)
+        stacked = Column.made(columns, np.concatenate([c.values for c in columns]))
+        changes: dict[str, Any] = {"cells": pl.concat([c.cells for c in columns]), "sources": stacked.sources}
+        changes |= {"numbers": stacked.numbers if whole else None, "kind": "number" if whole else "name"}
+        return replace(columns[0], **changes, group="", name=name or columns[0].name)
+
+    def is_between(self, low: "Column", high: "Column") -> bool:
+        """Whether the numbers never leave the interval that two other columns make."""
+        rows = together(low, self, high)
+        return bool(rows.size and (np.diff(rows, axis=0) >= 0).all() and (rows[0] < rows[2]).any())
+
+    def is_ratio(self, hits: "Column", tries: "Column") -> bool:
+        """Whether it is the ratio of two others, as a share or in per cent, up to rounding."""
+        rows = together(self, hits, tries)
+        rows = rows[:, rows[2] > 0]
+        if rows.shape[1] < 2 or not (rows[1] > 0).any():
+            return False
+        share = rows[1] / rows[2]
+        return any(bool((abs(rows[0] * f - share) <= 0.006 * f + 0.01 * share).all()) for f in (1.0, 0.01))
+
+    def follows(self, other: "Column") -> bool:
+        """Whether it is another column in units ten or a thousand times as large, or its reciprocal."""
+        rows = together(self, other)
+        if rows.shape[1] < 4 or (rows == 0).any() or not np.ptp(rows, 1).all():
+            return False
+        for inverse, ratio in enumerate((rows[0] / rows[1], rows[0] * rows[1])):
+            tens = float(np.log10(abs(np.median(ratio))))
+            steady = np.ptp(ratio) <= 2e-3 * abs(np.median(ratio)) and abs(tens - round(tens)) < 1e-3
+            if steady and (inverse or round(tens) != 0):
+                return True
+        return False
+
 
 @dataclass(eq=False)
 class Layout:
@@ -240,60 +282,12 @@ class Layout:
         return replace(self, columns=[c.at(rows) for c in self.columns])
 
 
-def made(columns: Sequence[Column], numbers: Numbers) -> Column:
-    """Return a column that is computed from others."""
-    sources = tuple(dict.fromkeys(source for c in columns for source in c.sources))
-    cells = pl.Series(numbers).fill_nan(None).cast(pl.String)
-    return Column(columns[0].name, cells, "number", numbers, sources=sources)
-
-
-def below(columns: Sequence[Column], name: str | None = None) -> Column:
-    """Put columns below each other."""
-    parts = [c.numbers for c in columns if c.numbers is not None]
-    numbers = np.concatenate(parts) if len(parts) == len(columns) else None
-    sources = tuple(dict.fromkeys(source for c in columns for source in c.sources))
-    cells = pl.concat([c.cells for c in columns])
-    changes: dict[str, Any] = {"cells": cells, "numbers": numbers, "sources": sources, "group": ""}
-    changes |= {"kind": "name" if numbers is None else "number", "name": name or columns[0].name}
-    return replace(columns[0], **changes)
-
-
 def once(*columns: Column) -> bool:
     """Whether no combination of cells occurs twice."""
     if any(c.unique for c in columns):
         return True
     frame = pl.DataFrame([c.cells.alias(str(k)) for k, c in enumerate(columns)])
     return frame.n_unique() == frame.height
-
-
-def between(low: Column, middle: Column, high: Column) -> bool:
-    """Whether a column never leaves the interval that two others make."""
-    rows = together(low, middle, high)
-    fits = rows.size and (rows[0] <= rows[1]).all() and (rows[1] <= rows[2]).all()
-    return bool(fits and (rows[0] < rows[2]).any())
-
-
-def is_ratio(rate: Column, hits: Column, tries: Column) -> bool:
-    """Whether a column is the ratio of two others, as a share or in per cent, up to rounding."""
-    rows = together(rate, hits, tries)
-    rows = rows[:, rows[2] > 0]
-    if rows.shape[1] < 2 or not (rows[1] > 0).any():
-        return False
-    share = rows[1] / rows[2]
-    return any(bool((abs(rows[0] * f - share) <= 0.006 * f + 0.01 * share).all()) for f in (1.0, 0.01))
-
-
-def follows(one: Column, other: Column) -> bool:
-    """Whether a column is another one in units ten or a thousand times as large, or its reciprocal."""
-    rows = together(one, other)
-    if rows.shape[1] < 4 or not rows[:, rows[0] != 0].size or (rows == 0).any() or not np.ptp(rows, 1).all():
-        return False
-    for power, ratio in ((1, rows[0] / rows[1]), (-1, rows[0] * rows[1])):
-        tens = float(np.log10(abs(np.median(ratio))))
-        steady = np.ptp(ratio) <= 2e-3 * abs(np.median(ratio)) and abs(tens - round(tens)) < 1e-3
-        if steady and (power == -1 or round(tens) != 0):
-            return True
-    return False
 
 
 def together(*columns: Column) -> Numbers:

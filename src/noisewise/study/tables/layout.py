@@ -18,8 +18,6 @@ from noisewise.study.tables.columns import (
     Layout,
     Numbers,
     alike,
-    below,
-    made,
     said_by,
     word_list,
     words_of,
@@ -45,6 +43,8 @@ _NOTE = re.compile(
     r"(?:note|source|legend|remark|comment|quelle|anmerkung|hinweis|nota|fuente)s?\s*:|[*†]", re.I
 )
 _STATISTICS = {"size", "successes", "value", "sd", "se", "var", "lo", "hi", "rate"}
+#: Names that machines make.
+_KEY = re.compile(r"(?=.*\d)[0-9a-f]{8,}(?:-[0-9a-f-]+)?", re.I)
 #: How columns begin that only count rows.
 _COUNTERS = ("", "unnamed", "index", "idx", "row", "nr", "x")
 #: Units that need no name that expects them.
@@ -69,10 +69,11 @@ def layout_of(grid: Grid, decimal: str = "") -> Layout:
     head = _texts(frame.slice(first, min(last - first, _SAMPLE)))
     depth, names, groups = _header(head)
     notes = [f"not part of the table: {'; '.join(text[:50] for text in outside)}"] if outside else []
-    body, more = _repaired(frame.slice(first + depth, last - first - depth), head[0])
+    body = frame.slice(first + depth, last - first - depth)
     if (turned := _turned(names, body)) is not None:
         names, groups, body = [HEADER, *turned.pop(0)], [""] * (1 + body.height), _frame(turned)
-        more.append("rows and columns are exchanged")
+        notes.append("rows and columns are exchanged")
+    body, more = _repaired(body, names)
     texts = (clean(cell) for c in body.head(2000).get_columns() for cell in c.drop_nulls().to_list()[:500])
     counts = any(said_by(name)[0].keys() & {"size", "successes"} for name in names)
     decimal = decimal or decimal_sign(texts, grid.comma, of_counts=counts)
@@ -89,20 +90,22 @@ def layout_of(grid: Grid, decimal: str = "") -> Layout:
     for c in columns[:3] if len(columns) > 2 and any(c.kind == "name" for c in columns) else []:
         if c.numbers_rows and ([*words_of(c.name), ""])[0] in _COUNTERS:
             columns.remove(c)
-    halves = [c.kind == "number" and c.says("ci") and not c.inner and not c.says(*ERRORS) for c in columns]
-    for k, c in enumerate(columns):  # an interval of two numbers, or half of it
-        if halves[k]:
-            role = (
-                "lo"
-                if halves[k + 1 : k + 2] == [True]
-                else "hi"
-                if k and columns[k - 1].says("lo")
-                else "moe"
-            )
-            c.said = {**c.said, role: c.said["ci"]}
+    numbers = [c for c in columns if c.kind == "number" and not c.inner]
+    halves = [c for c in numbers if c.says("ci") and not c.says(*ERRORS)]
+    for low, high in itertools.permutations(halves, 2):
+        if any(c.is_between(low, high) for c in numbers if c not in halves):
+            low.said, high.said = {"lo": "ci"}, {"hi": "ci"}
+    for c in halves:  # an interval of one number is half of it
+        c.said = c.said if c.says("lo", "hi") else {**c.said, "moe": c.said["ci"]}
     for c in columns:
         if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
             c.said = {role: word for role, word in c.said.items() if role != "key"}
+        c.kind = _purpose_of(c) if c.kind == "name" else c.kind
+    author = next((c for c in columns if "author" in c.said.values()), None)
+    year = next((c for c in columns if "year" in c.said.values()), None)
+    if author is not None and year is not None:  # Smith 2004 and Smith 2007
+        cells = pl.select(pl.concat_str([author.cells, year.cells], separator=" ")).to_series()
+        columns[columns.index(author)] = replace(author, cells=cells, sources=(author.name, year.name))
     questions = [c for c in columns if re.fullmatch(r"[qQ]\d+", c.name)]
     for c in questions if len(questions) > 3 else []:  # questions, not quartiles
         c.said, c.stem = {}, frozenset(["q"])
@@ -212,25 +215,13 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
         row = [(cell or "")[: 2 * LONGEST] for cell in body.row(at)]
         labels = [re.sub(r"\s*\(.*\)$", "", cell.casefold()).rstrip(" :").replace(" ", "_") for cell in row]
         texts = [label for label, cell in zip(labels, row, strict=True) if cell and not looks_numeric(cell)]
-        total = any(label in word_list("totals") for label in texts[:2])
-        blank = at == 0 and not row[0] and body[:, 0].null_count() == 1
-        if (total and at > 0) or ((total or blank) and _sums_up(body)):
+        if any(label in word_list("totals") and (at > 0 or "total" in label) for label in texts[:2]):
             drop.append(at)
             notes.append(f"the row {next(filter(None, row))!r} left out, as it sums up the others")
     keep = pl.Series(range(body.height)).is_in(drop).not_()
     repeated = (body[:, 0] == top[0]).fill_null(False)
     keep &= ~repeated if top[0] and len(top) > 1 else True
     return (body if keep.all() else body.filter(keep)), notes
-
-
-def _sums_up(body: pl.DataFrame) -> bool:
-    """Whether the first row holds the sum of the others in one of the columns."""
-    for c in body.head(5000).get_columns():
-        numbers = [x for cell in c.to_list() if (x := number(cell or "")) is not None]
-        total = number(c[0] or "")
-        if len(numbers) > 2 and total and abs(2 * total - sum(numbers)) < 1e-6 * abs(sum(numbers)):
-            return True
-    return False
 
 
 def _turned(names: list[str], body: pl.DataFrame) -> list[tuple[str, ...]] | None:
@@ -296,6 +287,16 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
     return [plain]
 
 
+def _purpose_of(c: Column) -> str:
+    """Whether the cells are names, keys that a machine made, or remarks."""
+    made_up = c.n_levels > 2 and all(_KEY.fullmatch(cell) for cell in c.some)
+    partly = c.says("ident") and c.cells.null_count() > 0.1 * len(c.cells)
+    if made_up or ((c.says("key") or partly) and not c.says("option")):
+        return "key"
+    prose = c.unique and sum(len(cell.split()) for cell in c.some) > 7 * len(c.some)
+    return "remark" if prose else "name"
+
+
 def _without_units(c: Column, texts: dict[str, str], decimal: str) -> dict[str, str]:
     """Cells without their unit: all have the same one, or times that are converted to the first one."""
     found = {level: UNIT.fullmatch(text) for level, text in texts.items()}
@@ -339,22 +340,12 @@ def _parts(column: Column, parts: dict[str, Numbers], title: str) -> list[Column
 
 
 def _two_by_two(columns: list[Column]) -> list[Column]:
-    """Events and totals of both arms as groups: tpos, tneg, cpos, cneg; ai, bi, ci, di; ai, n1i, ci, n2i."""
-    by = {c.name.casefold(): c for c in columns if c.whole}
-    if all(name in by for name in ("ai", "n1i", "ci", "n2i")):
-        new = {"ai": ("events", "1"), "n1i": ("n", "1"), "ci": ("events", "2"), "n2i": ("n", "2")}
-        parts = [(c, *new.get(c.name.casefold(), (c.name, ""))) for c in columns]
-        return [replace(c.called(name), group=group) if group else c for c, name, group in parts]
-    for form in ("tpos tneg cpos cneg", "ai bi ci di", "a b c d", "tp tn cp cn"):
-        names = form.split()
-        if not all(name in by for name in names) or (form == "a b c d" and len(by) > 4):
-            continue
-        arms = [c for c in columns if c.name.casefold() not in names]
-        for group, hits, misses in (("treatment", *names[:2]), ("control", *names[2:])):
-            total = made([by[hits], by[misses]], by[hits].values + by[misses].values)
-            both = (by[hits].called("events"), total.called("n"))
-            arms += [replace(c, group=group) for c in both]
-        return arms
+    """Events of both arms under names that say so: tpos, tneg, cpos, cneg; ai, n1i, ci, n2i."""
+    names = {c.name.casefold() for c in columns if c.whole}
+    for form in ("ai_n1i", "tpos_tneg", "ai_bi", "a_b", "tp_tn"):
+        known = dict(word.split(":") for word in word_list(form))
+        if known.keys() <= names and (form != "a_b" or len(names) == 4):
+            return [c.called(known.get(c.name.casefold(), c.name)) for c in columns]
     return columns
 
 
@@ -407,7 +398,7 @@ def _stacked(table: Layout) -> Layout:
         parts = [[replace(c, sources=(c.group,)) for c in part] for part in parts]
     rows = np.tile(np.arange(table.height), len(groups))
     head = Column(HEADER, pl.Series(np.repeat(groups, table.height)))
-    under = [below(ones) for ones in zip(*parts, strict=True)]
+    under = [Column.stack(ones) for ones in zip(*parts, strict=True)]
     named = [c for c in under if c.kind == "name"]  # arms that name their option: their number says nothing
     alone = [c for c in table.columns if not c.group]
     if named:  # every row is a study

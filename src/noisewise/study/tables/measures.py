@@ -11,10 +11,6 @@ from noisewise.study.tables.columns import (
     RESULT,
     Column,
     Layout,
-    between,
-    follows,
-    is_ratio,
-    made,
     together,
     word_list,
     words_of,
@@ -69,7 +65,7 @@ def measures(table: Layout, names: list[Column]) -> list[Measure]:
     kept: list[Measure] = []
     for one in sorted(found, key=lambda one: -one.score):  # none that repeats a better one in other units
         better = [o.value for o in kept if o.value is not one.value and not o.value.whole]
-        if "successes" in one.roles or not one.is_bare or not any(follows(one.value, v) for v in better):
+        if "successes" in one.roles or not one.is_bare or not any(one.value.follows(v) for v in better):
             kept.append(one)
     return kept
 
@@ -92,13 +88,13 @@ def _counts(columns: list[Column]) -> tuple[list[Measure], list[Column]]:
     for hits, tries in itertools.permutations(whole, 2):
         pair = "{}:{}".format(*("_".join(words_of(c.name)) for c in (hits, tries)))
         if pair in word_list("opposites"):  # wins and losses are the trials together
-            both = made([hits, tries], hits.values + tries.values)
+            both = Column.made([hits, tries], hits.values + tries.values)
             why = [f"{hits.name!r} and {tries.name!r} together are all trials"]
             found.append(Measure({"successes": [hits], "trials": [both]}, 7.0, why))
         rows = together(hits, tries)
         if not rows.size or (rows[0] > rows[1]).any() or (rows[0] == rows[1]).all():
             continue
-        rates = [c for c in columns if c not in (hits, tries) and is_ratio(c, hits, tries)]
+        rates = [c for c in columns if c not in (hits, tries) and c.is_ratio(hits, tries)]
         # Visitors that converted, seeds that germinated: a participle counts what happened.
         named = hits.says("successes") or (
             not hits.says("size", "value", "metric")
@@ -162,7 +158,7 @@ def _errors_of(
     for role in ("se", "var"):
         if role in errors and errors[role] not in halves:
             yield {role: errors[role]}, 3.0, f"{errors[role].name!r} says its error"
-    if "lo" in errors and "hi" in errors and between(errors["lo"], c, errors["hi"]):
+    if "lo" in errors and "hi" in errors and c.is_between(errors["lo"], errors["hi"]):
         yield (
             {role: errors[role] for role in ("lo", "hi")},
             4.0,
@@ -170,12 +166,12 @@ def _errors_of(
         )
     sides = [(errors["down"], errors["up"])] if "up" in errors and "down" in errors else []
     for down, up in sides + [(e, e) for e in halves[:1]]:
-        ends = {"lo": made([down], x - down.values), "hi": made([up], x + up.values)}
+        ends = {"lo": Column.made([down], x - down.values), "hi": Column.made([up], x + up.values)}
         yield ends, 3.0 + (down is not up), f"{up.name!r} says how far its interval goes"
     if "rsd" in errors:
         e = errors["rsd"]
         percent = "%" not in "".join(e.some[:3]) and (e.there.max(initial=0) > 1 or "%" in e.name)
-        sd = made([e], e.values * abs(x) / (100.0 if percent else 1.0))
+        sd = Column.made([e], e.values * abs(x) / (100.0 if percent else 1.0))
         yield {"sd": sd}, 3.0, f"{e.name!r} is the standard deviation as a share of the mean"
     if "unclear" in errors:
         why = "nothing says whether the error is a standard error or a standard deviation"
@@ -187,16 +183,16 @@ def _errors_of(
             and not e.inner
             and (c.says("quantile") or _belongs(e, c, values, columns))
         ):
-            yield {"sd": made([e], e.values / 1.35)}, 2.5, "sd = IQR/1.35"
+            yield {"sd": Column.made([e], e.values / 1.35)}, 2.5, "sd = IQR/1.35"
     for low, high in itertools.permutations(quartiles, 2):
-        if between(low, c, high):
-            sd = made([low, high], (high.values - low.values) / 1.35)
+        if c.is_between(low, high):
+            sd = Column.made([low, high], (high.values - low.values) / 1.35)
             yield {"sd": sd}, 3.0, "quartiles are of single readings: sd = (q3 - q1)/1.35"
     if errors:
         return
     named = [e for e in columns if not e.inner and e.says("lo", "hi")]
     for low, high in itertools.permutations(named, 2):
-        if low.says("lo") and high.says("hi") and between(low, c, high):
+        if low.says("lo") and high.says("hi") and c.is_between(low, high):
             yield {"lo": low, "hi": high}, 2.5, "it always lies within an interval"
 
 
@@ -205,7 +201,7 @@ def _unnamed(c: Column, columns: list[Column]) -> Iterator[Error]:
     free = [e for e in columns if e is not c and not e.said and not e.whole] if len(columns) < 8 else []
     for low, high in itertools.permutations(free, 2):
         clear = len(c.cells) > 4 or (low.stem & high.stem and len(c.cells) > 3)
-        if clear and between(low, c, high) and low.there.max() < high.there.max():
+        if clear and c.is_between(low, high) and low.there.max() < high.there.max():
             why = f"{c.name!r} lies between {low.name!r} and {high.name!r} in every row"
             yield {"lo": low, "hi": high}, 2.0, why
     beside = columns[columns.index(c) + 1 :][:1]

@@ -19,9 +19,6 @@ from noisewise.study.tables.columns import (
     Column,
     Layout,
     alike,
-    below,
-    between,
-    made,
     once,
     said_by,
     together,
@@ -31,13 +28,12 @@ from noisewise.study.tables.columns import (
 from noisewise.study.tables.measures import Measure, Roles, measures, without_summaries
 from noisewise.study.tables.numbers import DAY
 
-_KEY = re.compile(r"[0-9a-f]{8,}(?:-[0-9a-f-]+)?", re.I)
 #: Columns of names that are compared with each other.
 MOST_NAMES = 24
 #: Rows of a table whose columns are put below each other.
 MOST_MELTED = 1_000_000
 _SPREADS = frozenset(["se", "sd", "var", "lo"])
-_SHARED = ("item", "block", "study", "instrument")
+_SHARED = ("item", "block", "study")
 _NAMES = {"successes": "counts", "item": "paired items", "value": "readings"}
 
 
@@ -63,6 +59,12 @@ class Candidate:
         keep = roles or tuple(set(self.roles) - {"n", "features"})
         return frozenset((role, c.sources) for role in keep for c in self.roles.get(role, ()))
 
+    def is_supported(self) -> bool:
+        """Whether it is more than names with a whole number each, such as a list of rooms."""
+        names = self.roles.get("option", [])
+        said = self.result.said or any(c.says("option") or not c.unique for c in names)
+        return bool(said or not self.result.whole or self.roles.keys() != {"option", "value"})
+
     def holds(self) -> bool:
         """Whether there are two options with different results, and no item occurs twice for one of them."""
         result, options = self.result, self.roles.get("option", [])
@@ -83,7 +85,8 @@ def candidates(table: Layout) -> list[Candidate]:
     sides = {c.name for roles, score in pairs if score >= 3.0 for columns in roles.values() for c in columns}
     if sides:  # half of a pair, or none of it, is not a reading
         found = [one for one in found if "option" not in one.roles and one.meaning("plus", "pair")]
-    return sorted((one for one in found if one.holds()), key=lambda one: -one.score)
+    found = sorted((one for one in found if one.holds()), key=lambda one: -one.score)
+    return found if found and found[0].is_supported() else []
 
 
 def _refuse_summaries(table: Layout) -> None:
@@ -110,8 +113,7 @@ def distinct(found: Iterable[Candidate]) -> list[Candidate]:
 
 def _categories(table: Layout) -> list[Column]:
     """Columns of names; whole numbers are names if the header says so, or if they make a design."""
-    words = [c for c in table.columns if c.kind in ("name", "day") and not c.constant and not c.says("key")]
-    words = [c for c in words[:MOST_NAMES] if not _is_key(c) and not (c.unique and _is_prose(c))]
+    words = [c for c in table.columns if c.kind in ("name", "day") and not c.constant][:MOST_NAMES]
     repeated = [c for c in words if not c.unique]
     if any(a.crosses(b) and once(a, b) for a, b in itertools.combinations(repeated, 2)):
         words = repeated  # rows of a design need no names
@@ -121,7 +123,7 @@ def _categories(table: Layout) -> list[Column]:
             return False
         if c.says("metric"):  # hours at which all were measured
             return c.n_levels > 2 and c.is_full and any(o.crosses(c) for o in words)
-        named = c.says("item", "study", "block", "replicate", "instrument", "option")
+        named = c.says(*_SHARED, "replicate", "option")
         return named or any(o.crosses(c) and (c.says("ident") or once(o, c)) for o in words)
 
     found = [c for c in table.columns if c in words or is_name(c)]
@@ -140,52 +142,37 @@ def _categories(table: Layout) -> list[Column]:
     return found
 
 
-def _is_key(c: Column) -> bool:
-    """Whether a machine made the names."""
-    return c.n_levels > 2 and all(_KEY.fullmatch(cell) and re.search(r"\d", cell) for cell in c.some)
-
-
-def _is_prose(c: Column) -> bool:
-    return sum(len(cell.split()) for cell in c.some) > 7 * len(c.some)
-
-
-def _options(names: list[Column], table: Layout) -> list[tuple[Column, float]]:
+def _options(names: list[Column]) -> list[tuple[Column, float]]:
     """Columns that may name the options, with points, the best first."""
     found = []
-    groups = [c for c in names if c.kind == "name" and c.repeats and not c.unique]
-    groups = [c for c in groups if not c.says("item", "block", "study", "replicate", "key")]
+    groups = [c for c in names if c.kind == "name" and c.repeats and not c.says(*_SHARED, "replicate")]
     for c in names:
-        filled = 1.0 - c.cells.null_count() / len(c.cells)
-        key = c.says("key") or (c.says("ident") and filled < 0.9)
-        if (
-            c.kind == "day"
-            or (c.says("replicate") and (c.kind == "number" or c.name == HEADER))
-            or (key and not c.says("option"))
-        ):
+        if c.kind == "day" or (c.says("replicate") and (c.kind == "number" or c.name == HEADER)):
             continue
         others = [o for o in names if o is not c]
         called = c.says("option") and c.said["option"] != "name"
-        weak = c.says(*NEITHER, *ERRORS)
+        weak = c.says(*NEITHER, *ERRORS) and not called
+        grouped = not called and any(o is not c for o in groups)
         designed = any(o.crosses(p) for o, p in itertools.combinations(others, 2))
-        rules = {
-            "the name says so": 3.0 * called + 0.5 * c.says("option"),
-            "it is the first name": 0.6 * (c is names[0]) + 1.0 * (c.name == ""),
-            "the name says something else": -(1.0 if c in groups and c.says("ident") else 3.0)
-            * (weak and not called),
-            "the name says both": -1.0 * (called and c.name != HEADER and c.says("item", "block", "study")),
-            "nothing else can be it": 1.0 * (c.says("study") and not any(o.says("option") for o in names)),
-            "all options have the others": 1.0 * any(c.crosses(o) for o in others),
-            "it is often missing": -2.0 * (filled < 0.8),
-            "it names rows where others make a design": -1.5
-            * (c.unique and (designed or (not called and any(o is not c for o in groups)))),
-            "it describes another one": -2.0
-            * any(not o.unique and o.determines(c) and not c.determines(o) for o in others),
-            "few options, many items": 0.7
-            * any(o.n_levels >= 3 * c.n_levels and c.crosses(o) for o in others),
-            "it is a number": -2.0 * (c.kind == "number" and not c.says("option")),
-        }
-        found.append((c, sum(rules.values())))
-    strong = [one for one in found if not one[0].says("ident", "key") or one[0].says("option")]
+        described = (o for o in others if not o.unique and o.determines(c) and not c.determines(o))
+        rules = (
+            (3.0, called),
+            (0.5, c.says("option")),
+            (0.6, c is names[0]),
+            (1.0, c.name == ""),
+            (-3.0, weak and not (c in groups and c.says("ident"))),
+            (-1.0, weak and c in groups and c.says("ident")),
+            (-1.0, called and c.name != HEADER and c.says(*_SHARED)),
+            (1.0, c.says("study") and not any(o.says("option") for o in names)),
+            (1.0, any(c.crosses(o) for o in others)),
+            (-2.0, c.cells.null_count() > 0.2 * len(c.cells)),
+            (-1.5, c.unique and (designed or grouped)),  # names of rows
+            (-2.0, any(True for _ in described)),  # an attribute of options or items
+            (0.7, any(o.n_levels >= 3 * c.n_levels and c.crosses(o) for o in others)),  # items are many
+            (-2.0, c.kind == "number" and not c.says("option")),
+        )
+        found.append((c, sum(points for points, holds in rules if holds)))
+    strong = [one for one in found if not one[0].says("ident") or one[0].says("option")]
     return sorted(strong or found, key=lambda one: -one[1])[:3]
 
 
@@ -196,21 +183,14 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
     """Rows that each say something about one option."""
     names, found = _categories(table), []
     results = measures(table, names)
-    years = [c for c in table.columns if "year" in c.said.values()][:1]
     groups = [c for c in names if c.kind == "name" and not c.unique and c.repeats]
     # Columns that are neither days nor repeats may be conditions, or results of which one counts.
     unclear = [c for c in table.columns if table.melted and c.name == HEADER and not c.said]
-    for option, score in _options(names, table):
+    for option, score in _options(names):
         mine = [one for one in without_summaries(results, option) if one.value is not option]
         for result in mine[:8]:
-            beside, more, why = _beside(option, names, years, result)
-            blank = (
-                result.is_bare and result.value.whole and not result.value.said and not option.says("option")
-            )
-            if blank and option.unique and not beside:
-                continue  # names and whole numbers, such as a list of rooms
-            roles = {"option": [option, *(years if "author" in option.said.values() else [])]}
-            roles |= result.roles | beside
+            beside, more, why = _beside(option, names, result)
+            roles = {"option": [option], **result.roles, **beside}
             # What repeats in all rows of a group says nothing about its single rows.
             repeated = any(g is not option and g.determines(result.value) for g in groups)
             more -= 3.0 * (option.unique and repeated)
@@ -242,36 +222,28 @@ def _combined(one: Candidate, option: Column) -> list[Candidate]:
     return [replace(one, name=_name_of(roles), roles=roles, score=one.score - 0.1, ask="factors")]
 
 
-def _beside(
-    option: Column, names: list[Column], years: list[Column], result: Measure
-) -> tuple[Roles, float, list[str]]:
-    """Items, blocks and instruments: columns that options share, and that must not be left out."""
+def _beside(option: Column, names: list[Column], result: Measure) -> tuple[Roles, float, list[str]]:
+    """Items and blocks: columns that options share, and that must not be left out."""
     rest = [c for c in names if c is not option and not option.determines(c) and c.is_shared(option)]
-    named = [c for c in rest if c.says(*_SHARED) and not c.says("key")]
-    unnamed = [c for c in rest if not c.says("replicate") and c.is_full and not c.unique]
-    rest = [c for c in rest if c in named or (c in unnamed and (option.crosses(c) or once(option, c)))]
-    rest.sort(
-        key=lambda c: (not c.says("instrument"), not c.says("item", "block", "study"), c.says("ignored"))
-    )
+    rest = [
+        c for c in rest
+        if c.says(*_SHARED)
+        or (not c.says("replicate") and c.is_full and not c.unique and (option.crosses(c) or once(option, c)))
+    ]  # fmt: skip
+    rest.sort(key=lambda c: (not c.says(*_SHARED), c.says("ignored")))
     finest = [
         c for at, c in enumerate(rest)
         if not any(o.determines(c) and (not c.determines(o) or k < at) for k, o in enumerate(rest) if k != at)
     ]  # fmt: skip
-    why = [f"options share {c.name!r}" for c in finest if c.name != HEADER]
-    devices = [c for c in finest if c.says("instrument")][:1]
-    instruments: Roles = {"instrument": devices} if devices else {}
-    finest = [c for c in finest if not c.says("instrument")]
     if not finest:
-        return instruments, 1.0 * bool(instruments), why
-    points = 1.0 + 0.5 * any(c.says("item", "block", "study") for c in finest)
-    scores = set(result.roles) == {"value"} and scale_of(result.roles["value"][0])
-    if scores and once(option, *finest):
-        no_block = not any(c.says("block", "study") or c.kind == "day" for c in finest)
-        many = max(c.n_levels for c in finest) >= 10 and no_block
-        if many or any(c.says("item") for c in finest):
-            return {"item": finest}, points, why
-    author = any("author" in c.said.values() for c in finest)
-    return instruments | {"block": [*finest, *(years if author else [])]}, points, why
+        return {}, 0.0, []
+    named = any(c.says(*_SHARED) for c in finest)
+    many = max(c.n_levels for c in finest) >= 10
+    many = many and not any(c.says("block", "study") or c.kind == "day" for c in finest)
+    scores = set(result.roles) == {"value"} and scale_of(result.roles["value"][0]) and once(option, *finest)
+    role = "item" if scores and (many or any(c.says("item") for c in finest)) else "block"
+    why = [f"options share {c.name!r}" for c in finest if c.name != HEADER]
+    return {role: finest}, 1.0 + 0.5 * named, why
 
 
 def scale_of(c: Column) -> tuple[int, int] | None:
@@ -310,16 +282,20 @@ def _wide(table: Layout) -> list[Candidate]:
         names = [c.name for c in cells]
         says = {kind: stem or ""} if kind else {}
         head = Column(HEADER, pl.Series(np.repeat(names, table.height)), said=says)
-        body = replace(below(cells, CELL), said={"value": "cells"})
-        more = [below(errors, CELL)] if errors else []
+        body = replace(Column.stack(cells, CELL), said={"value": "cells"})
+        more = [Column.stack(errors, CELL)] if errors else []
         texts = [c for c in others if c.kind == "name"]
-        keys = [c for c in others if c.kind != "number" or c.says("item", "block") or (c.whole and c.unique)]
+        keys = [
+            c
+            for c in others
+            if c.kind not in ("number", "key") or c.says("item", "block") or (c.whole and c.unique)
+        ]
         keys += [
             c for c in others
             if c not in keys and c.whole and c.n_levels > 2 and any(o.crosses(c) for o in texts)
         ]  # fmt: skip
         timed = any(c.kind != "time" for c in keys)  # a time stamp is a name only if there is no other
-        keys = [c for c in keys if not c.says("rank") and not (c.kind == "time" and timed)]
+        keys = [c for c in keys if not c.says("rank", "key") and not (c.kind == "time" and timed)]
         said = [{"item": c.name} if c.kind == "time" else c.said for c in keys]
         rows = np.tile(np.arange(table.height), len(cells))
         keys = [
@@ -384,7 +360,7 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
 
     def is_interval(columns: list[Column]) -> bool:
         return len(columns) == 2 and any(
-            between(columns[0], c, columns[1]) for c in numbers if c not in columns
+            c.is_between(columns[0], columns[1]) for c in numbers if c not in columns
         )
 
     return [one for one in found if not is_interval(one[0])]
@@ -468,10 +444,10 @@ def _pairs_of_options(table: Layout) -> list[Candidate]:
         if len(sides) == 2 and a is not None and b is not None:
             ties = [c.values for c in counts if {*words_of(c.name)} & word_list("ties")]
             x, y = a.values, b.values
-            won = made([a, b], (x - y) / np.maximum(1, x + y + sum(ties, start=np.zeros(len(x)))))
+            won = Column.made([a, b], (x - y) / np.maximum(1, x + y + sum(ties, start=np.zeros(len(x)))))
             every = roles | {"winner": [won]}
             found.append(Candidate("battles, counted", table, every, 6.0 + score, ["wins are counted"]))
-        others = [c for c in _categories(table) if c not in sides and not c.says("ident", "key", "ignored")]
+        others = [c for c in _categories(table) if c not in sides and not c.says("ident", "ignored")]
         study = sorted(others, key=lambda c: not c.says("study"))[:1]
         for one in measures(table, [*sides, *study])[:2]:
             if one.roles.keys() & _SPREADS:
@@ -485,11 +461,16 @@ def _pairs_of_options(table: Layout) -> list[Candidate]:
     return found
 
 
+def _side_of(c: Column) -> tuple[bool, str]:
+    """How columns of sides are sorted: Treatment 1 before Treatment 2."""
+    return c.says("second"), re.sub(r"\D", "", c.name)
+
+
 def _pairs(texts: list[Column]) -> list[tuple[Roles, float]]:
     """Columns that together name two options, with points."""
     pairs: list[tuple[Roles, float]] = []
     texts = [c for c in texts[:MOST_NAMES] if c.n_levels <= 2000]
-    for one, two in itertools.combinations(sorted(texts, key=lambda c: c.says("second")), 2):
+    for one, two in itertools.combinations(sorted(texts, key=_side_of), 2):
         both, either = {*one.levels} & {*two.levels}, {*one.levels, *two.levels}
         same = len(both) >= 0.3 * len(either) and bool((one.cells != two.cells).fill_null(True).all())
         score = 2.0 * same + 1.5 * one.says("first") + 1.5 * two.says("second")
@@ -500,11 +481,9 @@ def _pairs(texts: list[Column]) -> list[tuple[Roles, float]]:
 
 def _features_only(table: Layout) -> list[Candidate]:
     """Nothing names the options: rows are described by numbers that were set, and one number came out."""
-    for c in table.columns:
-        key = c.says("key") or (c.says("ident") and c.cells.null_count() > 0.1 * len(c.cells))
-        condition = c.says("metric") and not c.says("option")
-        if c.kind in ("name", "day") and not c.constant and not key and not condition:
-            return []
+    names = [c for c in table.columns if c.kind in ("name", "day") and not c.constant]
+    if not all(c.says("metric") and not c.says("option") for c in names):  # conditions in words
+        return []
     table = replace(table, columns=[c for c in table.columns if c.kind == "number"])
     results = [one for one in measures(table, []) if not one.is_bare or one.score > 1.0]
     results = [one for one in results if one.value.n_levels > 0.4 * table.height] or results

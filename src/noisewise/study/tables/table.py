@@ -18,7 +18,7 @@ from noisewise.study.tables.readings import Candidate, candidates, distinct, ver
 #: Points by which the best reading must be ahead of all others to be taken without a question.
 MARGIN = 1.0
 MOST_CHOICES = 3
-_NAMES = ("option", "item", "block", "plus", "minus", "instrument")
+_NAMES = ("option", "item", "block", "plus", "minus")
 _QUESTIONS = {
     "metric": "Which of these results counts?",
     "error": "Is the error a standard error, or the standard deviation of single readings?",
@@ -363,17 +363,9 @@ def _winners(winner: Column, columns: Mapping[str, pl.Series], one: Candidate) -
         coded = winner.said and values <= {0.0, 0.5, 1.0, 2.0}
         scale = {1.0: 1.0, 0.0: -1.0, 2.0: -1.0, 0.5: 0.0} if coded or values == {0.0, 0.5, 1.0} else {}
         return pl.Series(winner.numbers).fill_nan(None).replace(scale)
-    sides = [word_list(side) | {one.roles[role][0].name.casefold()} for side, role in _SIDES]
-    cells = zip(winner.cells.to_list(), columns["plus"], columns["minus"], strict=True)
-    return pl.Series([None if cell is None else _won(cell, both, sides) for cell, *both in cells])
-
-
-_SIDES = (("first", "plus"), ("second", "minus"))
-
-
-def _won(cell: str, names: list[str | None], sides: list[frozenset[str]]) -> float:
-    words = {cell.casefold(), cell.casefold().replace(" ", "_")}
-    for at, sign in enumerate((1.0, -1.0)):
-        if cell == names[at] or (words & sides[at] and cell != names[1 - at]):
-            return sign
-    return 0.0
+    cells, word = winner.cells, winner.cells.str.to_lowercase().str.replace_all(" ", "_")
+    points = pl.when(cells == columns["plus"]).then(1.0).when(cells == columns["minus"]).then(-1.0)
+    for side, role, sign in (("first", "plus", 1.0), ("second", "minus", -1.0)):
+        words = [*word_list(side), one.roles[role][0].name.casefold().replace(" ", "_")]
+        points = points.when(word.is_in(words)).then(sign)
+    return pl.select(points.when(cells.is_not_null()).then(0.0)).to_series()
