@@ -98,7 +98,6 @@ if TYPE_CHECKING:
     from noisewise.stores import StoreChangedError as StoreChangedError
     from noisewise.stores import Verdict as Verdict
     from noisewise.stores import backup_store as backup_store
-    from noisewise.stores import migrate_store as migrate_store
     from noisewise.stores import open_store as open_store
     from noisewise.stores import rebuild_study as rebuild_study
     from noisewise.stores import restore_store as restore_store
@@ -179,7 +178,7 @@ _NAMES = {
         "Simulation SimulationInterrupted compare load_simulations save_simulations simulate"
     ),
     "noisewise.stores": (
-        "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store migrate_store "
+        "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
     "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth pick"),

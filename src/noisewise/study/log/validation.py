@@ -1,8 +1,7 @@
 """Why an event cannot happen: one check per kind, made before an event is written and when a log is read.
 
-An event without a flaw can always be applied, and everything that is computed from it stays finite. Logs of
-older versions, and logs that somebody edited, may hold events with flaws: they keep their number, count for
-nothing, and are named until somebody mends them.
+An event that passes can always be applied, and everything that is computed from it stays finite. A log with
+an event that does not pass, which somebody must have edited, is refused as a whole.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,8 +23,6 @@ from noisewise.study.stores.protocol import Event
 if TYPE_CHECKING:
     from noisewise.study.log.state import State
 
-#: Kinds whose absence changes what is claimed: until it is mended, there is no certificate.
-MATTERING = frozenset(("tell", "void", "amend", "exclude", "include", "add", "switch"))
 #: Measurements that are looked at together; numbers of which an array takes longer than a look at each.
 CHUNK, FEW = 16_384, 8
 _WITH_SIGMA, _WITHOUT_SIGMA = frozenset((KNOWN, COUNTS)), frozenset((READINGS, NONE))
@@ -322,11 +319,6 @@ def _check_switch(state: "State", body: dict[str, Any]) -> None:
         raise FlawError(f"looks={body['looks']!r} cannot be switched to")
 
 
-def _check_mend(state: "State", body: dict[str, Any]) -> None:
-    if body.get("event") not in state.ignored:
-        raise FlawError(f"event {body.get('event')!r} is not one that is ignored")
-
-
 def _known_option(state: "State", body: dict[str, Any], name: str) -> None:
     if body.get(name) not in state.index:
         raise FlawError(f"{body.get(name)!r} is not in the catalogue")
@@ -355,6 +347,5 @@ _CHECKS: dict[str, Callable[["State", dict[str, Any]], None]] = {
     "add": _check_add,
     "policy": _check_policy,
     "switch": _check_switch,
-    "mend": _check_mend,
     "skip": _check_skip,
 }

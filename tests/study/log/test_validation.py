@@ -1,15 +1,15 @@
-"""Numbers out of range are refused; logs with bad events open, say so, and are mended."""
+"""Numbers out of range are refused, and so are logs with events that cannot have happened."""
 
 import json
 import math
-import re
 
 import numpy as np
 import pytest
 
 import noisewise as nw
 from noisewise.core.support.ranges import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
-from noisewise.study.log import flaws
+from noisewise.study.log import validation
+from noisewise.study.log.export import write_log
 from noisewise.study.stores.protocol import Event, MemoryStorage
 
 
@@ -27,12 +27,12 @@ def refused(study, call, message):
     assert again.certificate().to_json() == study.certificate().to_json()
 
 
-def poisoned(*events, **arguments):
-    """A study whose log holds events as an older noisewise, or somebody with an editor, wrote them."""
+def poisoned(*events):
+    """A store with a study whose log somebody edited."""
     store = MemoryStorage()
-    nw.create_study(store, options=["A", "B"], eps=0.1, **arguments)
+    nw.create_study(store, options=["A", "B"], eps=0.1)
     store.append("study", 0, [Event(k, 1.7e9, kind, body) for k, (kind, body) in enumerate(events, start=1)])
-    return nw.load_study(store)
+    return store
 
 
 GOOD = {
@@ -115,37 +115,32 @@ BAD = [
 
 
 @pytest.mark.parametrize(("kind", "body", "why"), BAD)
-def test_a_log_with_a_bad_event_opens_says_so_and_is_mended(kind, body, why, tmp_path):
-    others = [("tell", GOOD), ("tell", {**GOOD, "option": "B", "value": 2.0})]
-    study = poisoned(others[0], (kind, body), others[1])
-    (note,) = [note for note in study.notes if note.startswith(f"event 2 ({kind}")]
-    assert note in study.certificate().notes
-    assert re.search(why, note)
-    # Measurements keep their numbers.
-    last = study.frame("measurements")["id"].to_list()[-1]
-    assert last == ("m-3" if kind == "tell" else "m-2")
-    assert study.n_measurements == 2
-    study.ask()
-    study.export(tmp_path / "log.jsonl")
-    matters = kind not in ("ask", "release", "policy")
-    assert bool(study.certificate().withheld) == matters
-    study.mend(2, "written by an old version")
-    assert not study.certificate().withheld
-    assert study.certificate().option == "B"
-    again = nw.load_study(study._storage)
-    assert again.certificate().to_json() == study.certificate().to_json()
-    refused(study, lambda: study.mend(2, "again"), "`event` must be one that is ignored")
+def test_a_log_with_a_bad_event_is_refused_and_can_be_exported(kind, body, why, tmp_path):
+    store = poisoned(("tell", GOOD), (kind, body), ("tell", {**GOOD, "option": "B", "value": 2.0}))
+    with pytest.raises(nw.DamagedError, match=rf"event 2 \({kind}\) cannot be used: .*{why}") as refusal:
+        nw.load_study(store)
+    assert refusal.value.event == 2
+    (verdict,) = nw.verify_log(store)
+    assert (verdict.fits, verdict.event) == (False, 2)
+    assert nw.backup_store(store, tmp_path / "copy.db") == ["study"]
+    write_log(store, "study", tmp_path / "log.jsonl")
+    (verdict,) = nw.verify_log(tmp_path / "log.jsonl")
+    assert (verdict.fits, verdict.event) == (False, 2)
+    with pytest.raises(nw.DamagedError, match="event 2"):
+        nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "new.db")
+    assert not (tmp_path / "new.db").exists()
 
 
-def test_a_measurement_that_cannot_be_used_is_voided_or_amended():
-    study = poisoned(("tell", GOOD), ("tell", {**GOOD, "option": "B", "value": 1e300, "key": "k"}))
-    assert "Void or amend m-2" in study.certificate().withheld[0]
-    assert not study.certificate().sentence.endswith("..")
-    study.amend("m-2", "a slip of the exponent", value=3.0, se=0.1)
-    assert (study.n_measurements, study.certificate().option, study.certificate().withheld) == (2, "B", ())
-    other = poisoned(("tell", GOOD), ("tell", {**GOOD, "option": "B", "value": 1e300}))
-    other.void("m-2", "nonsense")
-    assert (other.n_measurements, other.certificate().withheld) == (1, ())
+def test_a_bad_event_that_is_appended_to_an_open_study_is_refused():
+    store = poisoned(("tell", GOOD))
+    study = nw.load_study(store)
+    store.append("study", 1, [Event(2, 1.7e9, "tell", {**GOOD, "sigma": -1.0})])
+    for _ in range(2):
+        with pytest.raises(nw.DamagedError, match="event 2"):
+            study.certificate()
+    with pytest.raises(nw.DamagedError, match="event 2"):
+        study.tell(option="A", value=1.0, se=0.1)
+    assert len(store.read("study")) == 2
 
 
 def test_names_that_cannot_be_seen_are_refused_and_do_not_reach_the_terminal():
@@ -171,11 +166,11 @@ def test_an_unknown_kind_of_event_is_refused_because_it_may_mean_anything():
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.5])
-def test_a_share_outside_of_0_to_1_is_a_flaw(value):
+def test_a_share_outside_of_0_to_1_is_refused(value):
     study = nw.create_study(options=["A", "B"], eps=0.1, span=1.0)
     study.tell(option="A", successes=3, trials=10)
     state = study._now().state
     body = dict(state.told[0])
-    assert flaws.flawed(state, [body] * 9) == {}
-    assert list(flaws.flawed(state, [body] * 8 + [body | {"value": value}])) == [8]
-    assert "from 0 to 1" in flaws.find_flaw(state, "tell", body | {"value": value})
+    assert validation.flawed(state, [body] * 9) == {}
+    assert list(validation.flawed(state, [body] * 8 + [body | {"value": value}])) == [8]
+    assert "from 0 to 1" in validation.find_flaw(state, "tell", body | {"value": value})
