@@ -172,7 +172,7 @@ def test_cells_can_be_kept_and_figures_have_names_of_their_own(section):
 
 def test_theorem_3_is_told_and_fails_if_somebody_beats_the_limit():
     from noisewise.paper.theorem3 import THEOREM_3
-    from noisewise.theory.lower import family_regret
+    from noisewise.theory.bounds import family_regret
 
     cells = THEOREM_3.pieces(Effort(False))
     for factor, passed in ((1.02, True), (0.9, False)):

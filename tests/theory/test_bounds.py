@@ -24,7 +24,7 @@ from noisewise.theory import (
     vagd_bound,
     water_level,
 )
-from noisewise.theory.lower import family_regret
+from noisewise.theory.bounds import family_regret
 
 RNG = np.random.default_rng(0)
 SIGMA = 10 ** RNG.uniform(-2, 0, 4000)

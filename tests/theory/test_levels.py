@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.effort import effort
 
 from noisewise.theory import clipped_level, floored_level, harmonic_level, information_budget, water_level
-from noisewise.theory.sigmas import precision_without_largest
+from noisewise.theory.levels import precision_without_largest
 
 mp.mp.dps = 60
 

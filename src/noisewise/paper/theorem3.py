@@ -12,7 +12,7 @@ from noisewise.paper.measurements.theorem3 import family
 from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
 from noisewise.paper.statistics import interval
 from noisewise.theory import SHARPEST
-from noisewise.theory.lower import family_regret
+from noisewise.theory.bounds import family_regret
 
 DIM, HORIZON = 5, 500
 SCALES = (0.25, 0.5, SHARPEST, 1.0, 1.5, 2.5)

@@ -5,16 +5,25 @@ one row gives a plain number. Nothing is subtracted that could cancel: exact for
 precisions span 32 decades.
 """
 
-from noisewise.theory.floors import floored_level, robust_radius, robust_vaee_bound
-from noisewise.theory.levels import clipped_level, harmonic_level, information_budget, water_level
-from noisewise.theory.lower import SHARPEST, lower_bound
-from noisewise.theory.rounds import harmonic_gain, rounds_needed
-from noisewise.theory.total_variance import (
-    TOTAL_VARIANCE_ROWS,
-    cumulative_lower_bound,
-    total_variance_bound,
+from noisewise.theory.bounds import (
+    SHARPEST,
+    core_set_size,
+    floored_level,
+    lower_bound,
+    robust_radius,
+    robust_vaee_bound,
+    vaee_bound,
+    vagd_bound,
 )
-from noisewise.theory.upper import core_set_size, vaee_bound, vagd_bound
+from noisewise.theory.levels import (
+    clipped_level,
+    harmonic_gain,
+    harmonic_level,
+    information_budget,
+    rounds_needed,
+    water_level,
+)
+from noisewise.theory.total_variance import TOTAL_VARIANCE_ROWS, cumulative_lower_bound, total_variance_bound
 
 __all__ = [
     "SHARPEST",

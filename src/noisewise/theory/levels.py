@@ -1,20 +1,73 @@
-"""The level of Theorem 1: how wide the widest action can still be after these sigmas."""
+"""The level of Theorem 1: how wide the widest action can still be after these sigmas.
+
+Arrays of sigmas are checked once, and summed without cancellation.
+"""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from noisewise.core.support.blocks import Floats
 from noisewise.core.support.checks import check_count, check_positive
-from noisewise.theory.sigmas import (
-    checked_sigmas,
-    plain,
-    precision_without_largest,
-    total_precision,
-    weights_of,
-)
+
+#: Beyond these, 1/sigma² is no usable number.
+LEAST, MOST = 1e-100, 1e100
+
+
+def checked_sigmas(sigma: ArrayLike) -> Floats:
+    """The sigmas as ``(..., T)`` floats; refused if one of them is no standard deviation."""
+    try:
+        array = np.asarray(sigma, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"`sigma` must be an array of numbers, one per round; got {sigma!r}.") from None
+    if array.ndim == 0 or array.shape[-1] == 0:
+        raise ValueError(f"`sigma` must have at least one round in its last axis; got shape {array.shape}.")
+    bad = ~((array > LEAST) & (array < MOST))
+    if bad.any():
+        raise ValueError(
+            f"`sigma` must be finite numbers above 0, between {LEAST:g} and {MOST:g}; "
+            f"got {float(array[bad][0])!r}."
+        )
+    return array
+
+
+def weights_of(sigma: Floats) -> Floats:
+    """``1/σ²``."""
+    return 1.0 / (sigma * sigma)
+
+
+def total_precision(sigma: Floats) -> Floats:
+    """``S = Σ 1/σ²``, pairwise along the rounds."""
+    return np.asarray(weights_of(np.ascontiguousarray(sigma)).sum(axis=-1))
+
+
+def precision_without_largest(sigma: Floats, count: int | NDArray[np.int64]) -> Floats:
+    """``S`` without the ``count`` quietest rounds; 0 if there are no others.
+
+    The others are added up. Subtracting the largest from the total would cancel: of 100 rounds of weight
+    1e16 and a million of weight 1 it leaves 999936 instead of a million.
+    """
+    rounds = sigma.shape[-1]
+    if np.ndim(count) == 0:
+        kept = rounds - int(count)
+        if kept <= 0:
+            return np.zeros(sigma.shape[:-1])
+        noisiest = sigma if kept == rounds else np.partition(sigma, rounds - kept, axis=-1)[..., -kept:]
+        return total_precision(noisiest)
+    ordered = np.sort(sigma, axis=-1)
+    return np.asarray(
+        np.where(np.arange(rounds) >= np.asarray(count)[..., None], weights_of(ordered), 0.0).sum(-1)
+    )
+
+
+def plain(values: Any) -> Any:
+    """A plain float where there was one row."""
+    return float(values) if np.ndim(values) == 0 else np.asarray(values)
+
 
 #: What stands for a budget of 0.
 LEAST_BUDGET = 1e-300
@@ -156,3 +209,67 @@ def checked_budget(budget: ArrayLike) -> Any:
     if not (wanted > 0.0).all():
         raise ValueError(f"`budget` must be above 0; got {budget!r}.")
     return wanted
+
+
+def harmonic_gain(sigma: ArrayLike) -> Any:
+    """``mean(σ²)·mean(1/σ²)``: what taking all measurements for equally good costs in squared error.
+
+    The average of the variances over their harmonic mean; at least 1, and 1 only if all sigmas are equal. The
+    factor in regret is its root.
+
+    Example:
+        >>> harmonic_gain([1.0, 0.5])
+        1.5625
+    """
+    array = checked_sigmas(sigma)
+    # In units of the largest sigma, so that neither mean leaves the range of floats.
+    scaled = array / array.max(axis=-1, keepdims=True)
+    return plain((scaled**2).mean(axis=-1) * weights_of(scaled).mean(axis=-1))
+
+
+def rounds_needed(
+    target: float,
+    schedule: float | Callable[[int], Floats],
+    bound: Callable[[Any], Any],
+    *,
+    most: int = 10_000_000,
+) -> int:
+    """How many rounds until a bound is at most ``target``.
+
+    Args:
+        target: The regret to reach.
+        schedule: One sigma for all rounds, or a function of the number of rounds that gives their sigmas,
+            such as `noisewise.schedules.fast_decaying`.
+        bound: A function of the sigmas, such as ``lambda sigma: vaee_bound(sigma, dim=5)``.
+        most: Where to give up.
+
+    Returns:
+        T with ``bound(T) <= target < bound(T - 1)``: the first such T for a bound that falls with the rounds.
+
+    Example:
+        >>> from noisewise.theory import lower_bound
+        >>> rounds_needed(0.1, 0.5, lambda sigma: lower_bound(sigma, dim=4))
+        47
+    """
+    check_positive("target", target)
+    check_count("most", most)
+    sigmas = (
+        schedule if callable(schedule) else partial(np.full, fill_value=check_positive("schedule", schedule))
+    )
+
+    def reached(rounds: int) -> bool:
+        return bool(bound(sigmas(rounds)) <= target)
+
+    high = 1
+    while not reached(high):
+        if high >= most:
+            raise ValueError(
+                f"`target` must be reached within {most} rounds; got {target!r}, and the bound there is "
+                f"{float(bound(sigmas(most))):.3g}."
+            )
+        high = min(2 * high, most)
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high

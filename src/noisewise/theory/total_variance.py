@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise.core.support.checks import check_choice, check_count, check_positive
-from noisewise.theory.sigmas import checked_sigmas, plain
+from noisewise.theory.levels import checked_sigmas, plain
 
 
 class Terms(NamedTuple):

@@ -9,7 +9,7 @@ from noisewise.core.support.randomness import generator
 from noisewise.designs import optimal_design
 from noisewise.paper.measurements.runs import NamedWorld, Runs, given_precision, named_world, run
 from noisewise.theory import vagd_bound
-from noisewise.theory.sigmas import precision_without_largest
+from noisewise.theory.levels import precision_without_largest
 
 
 def tracked_design(world: NamedWorld, runs: Runs) -> dict[str, Any]:
