@@ -305,16 +305,11 @@ def robust_vaee_bound(
     if sigma_min is not None:
         array = np.maximum(array, check_positive("sigma_min", sigma_min))
     least = array.min(axis=-1)
-    options: Any = {
-        "delta": delta,
-        "ridge": ridge,
-        "norm_bound": norm_bound,
-        "max_norm": max_norm,
-        "tau": tau,
-    }
-    radii = np.reshape(
-        [robust_radius(rounds, dim, sigma_min=float(one), **options) for one in np.ravel(least)], least.shape
-    )
+    scales = {"ridge": ridge, "norm_bound": norm_bound, "max_norm": max_norm}
+    radii = [
+        robust_radius(rounds, dim, sigma_min=float(one), tau=tau, delta=delta, **scales)
+        for one in np.ravel(least)
+    ]
     budget = information_budget(array, dim, ridge=ridge, max_norm=max_norm)
     if floors:
         share = 1.0 / (42.0 * math.log(2.0 * rounds**2 / delta))
@@ -322,4 +317,4 @@ def robust_vaee_bound(
         level = floored_level(array, budget, slope)
     else:
         level = water_level(array, budget)
-    return plain(np.minimum(2.0 * radii * level, 2.0 * norm_bound * max_norm))
+    return plain(np.minimum(2.0 * np.reshape(radii, least.shape) * level, 2.0 * norm_bound * max_norm))

@@ -253,9 +253,9 @@ def rounds_needed(
     """
     check_positive("target", target)
     check_count("most", most)
-    sigmas = (
-        schedule if callable(schedule) else partial(np.full, fill_value=check_positive("schedule", schedule))
-    )
+    if not callable(schedule):
+        schedule = partial(np.full, fill_value=check_positive("schedule", schedule))
+    sigmas = schedule
 
     def reached(rounds: int) -> bool:
         return bool(bound(sigmas(rounds)) <= target)

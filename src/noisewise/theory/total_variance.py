@@ -91,9 +91,7 @@ def total_variance_bound(
             once ``Λ < R²·T/d``.
     """
     row = TOTAL_VARIANCE_ROWS[check_choice("rule", rule, tuple(TOTAL_VARIANCE_ROWS))]
-    if rule == "varcb" and n_actions is None:
-        raise ValueError("`n_actions` must be given for 'varcb', whose bound depends on it; got None.")
-    terms = _terms(sigma, dim, n_actions, noise_bound)
+    terms = _terms(rule, sigma, dim, n_actions, noise_bound)
     total = row.leading(terms) + (row.lower_order(terms) if lower_order else 0.0)
     return plain(total / terms.rounds)
 
@@ -112,11 +110,9 @@ def cumulative_lower_bound(source: str, sigma: ArrayLike, dim: int, *, n_actions
         n_actions: Actions; only VarCB's depends on it.
     """
     check_choice("source", source, ("varcb", "he-gu"))
-    terms = _terms(sigma, dim, n_actions, 1.0)
+    terms = _terms(source, sigma, dim, n_actions, 1.0)
     if source == "varcb":
-        if n_actions is None:
-            raise ValueError("`n_actions` must be given for 'varcb', whose bound depends on it; got None.")
-        total = np.sqrt(min(n_actions, dim) * terms.variance) + dim
+        total = np.sqrt(min(terms.n_actions, dim) * terms.variance) + dim
     else:
         levels = math.ceil(math.log2(terms.rounds)) + 1
         proved = dim * np.sqrt(np.maximum(terms.variance - 1.0, 0.0)) / (32.0 * math.sqrt(6.0) * levels)
@@ -124,7 +120,9 @@ def cumulative_lower_bound(source: str, sigma: ArrayLike, dim: int, *, n_actions
     return plain(total / terms.rounds)
 
 
-def _terms(sigma: ArrayLike, dim: int, n_actions: int | None, noise_bound: float) -> Terms:
+def _terms(name: str, sigma: ArrayLike, dim: int, n_actions: int | None, noise_bound: float) -> Terms:
+    if name == "varcb" and n_actions is None:
+        raise ValueError("`n_actions` must be given for 'varcb', whose bound depends on it; got None.")
     array = checked_sigmas(sigma)
     count = 1 if n_actions is None else check_count("n_actions", n_actions)
     return Terms(
