@@ -81,20 +81,17 @@ def files(folder):
 
 
 def test_a_second_run_computes_nothing_and_writes_the_same(only_small, tmp_path):
-    seen = []
-    first = check_paper(out=tmp_path, jobs=1, progress=lambda *counts: seen.append(counts))
+    first = check_paper(out=tmp_path, on=1)
     written = files(tmp_path)
     assert sorted(CALLS) == [0, 1]
-    assert seen[0] == (0, 2)
-    assert seen[-1] == (2, 2)
-    again = check_paper(out=tmp_path, jobs=2)
+    again = check_paper(out=tmp_path, on=1)
     assert sorted(CALLS) == [0, 1]
     assert first.passed
     assert again.checks == first.checks
     assert files(tmp_path) == written
-    check_paper(out=tmp_path, full=True, jobs=1)
+    check_paper(out=tmp_path, full=True, on=1)
     assert sorted(CALLS) == [0, 1, 2, 3]
-    check_paper(out=tmp_path, seed=3, jobs=1)
+    check_paper(out=tmp_path, seed=3, on=1)
     assert sorted(CALLS) == [0, 1, 2, 3, 4]  # 3 was there
 
 
@@ -115,15 +112,15 @@ def test_what_was_stopped_is_resumed(only_small, tmp_path, monkeypatch):
 
 
 def test_a_damaged_file_is_computed_again(only_small, tmp_path):
-    check_paper(out=tmp_path, jobs=1)
+    check_paper(out=tmp_path, on=1)
     for file in (tmp_path / computing.FOLDER).iterdir():
         file.write_text('{"twice"')
-    check_paper(out=tmp_path, jobs=1)
+    check_paper(out=tmp_path, on=1)
     assert sorted(CALLS) == [0, 0, 1, 1]
 
 
 def test_what_is_written(only_small, tmp_path):
-    check_paper(out=tmp_path, jobs=1)
+    check_paper(out=tmp_path, on=1)
     html = (tmp_path / "report.html").read_text("utf-8")
     assert "All 1 checks hold." in html
     assert "Words with <code>code</code> &amp; more." in html
@@ -139,7 +136,7 @@ def test_what_is_written(only_small, tmp_path):
 
 def test_a_failed_check_is_said_and_ends_with_exit_code_1(tmp_path, monkeypatch):
     monkeypatch.setattr(reproduction, "SECTIONS", (small(passes=False),))
-    result = CliRunner().invoke(app, ["paper", "small", "--out", str(tmp_path), "--jobs", "1"])
+    result = CliRunner().invoke(app, ["paper", "small", "--out", str(tmp_path), "--on", "1"])
     assert result.exit_code == 1
     assert "FAILS" in result.stdout
     assert "1 of 1 checks do not hold" in (tmp_path / "report.html").read_text("utf-8")
