@@ -22,7 +22,6 @@ QUICK = [
 #: The rules of any other arena if none is named.
 DEFAULT = [
     *QUICK,
-    "weighted_oful",
     "precision_tracking",
     "lingame",
     "frank_wolfe_sampling",

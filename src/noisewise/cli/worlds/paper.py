@@ -8,6 +8,13 @@ import typer
 from noisewise.cli.terminal.options import On, Seed
 from noisewise.cli.terminal.output import console, print_json
 
+COLOURS = {
+    "holds": "green",
+    "holds with care": "yellow",
+    "does not hold as printed": "blue",
+    "NOT CONFIRMED": "bold red",
+}
+
 
 def paper(
     sections: Annotated[
@@ -27,17 +34,17 @@ def paper(
     on: On = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a list.")] = False,
 ) -> None:
-    """Check the paper: every theorem, table and claim in numbers. Exit code 1 if a check fails."""
+    """Check the paper: every theorem, table and claim in numbers. Exit code 1 if one is not confirmed."""
     from noisewise.paper import check_paper
 
     found = check_paper(sections or ("all",), full=full, out=out, seed=seed, on=on)
     if json:
-        checks = [{"section": section, **check._asdict()} for section, check in found.checks]
+        checks = [{"section": name, **check._asdict(), "label": check.label} for name, check in found.checks]
         print_json("paper", {"passed": found.passed, "checks": checks, "written": [str(found.report)]})
     else:
         screen = console()
         for section, check in found.checks:
-            mark = "[green]holds[/]" if check.passed else "[bold red]FAILS[/]"
+            mark = f"[{COLOURS[check.label]}]{check.label}[/]"
             screen.print(f"{mark}  {section}: {check.name}: {check.detail}", highlight=False)
         screen.print(f"\nThe report: {found.report}")
     if not found.passed:
