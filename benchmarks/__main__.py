@@ -43,7 +43,6 @@ NAMES = (
     "storage",
     "running",
     "workers",
-    "spreading",
     "starving",
     "serving",
     "remote",

@@ -108,7 +108,7 @@ def plain_round(name: str) -> float:
     env = sphere(N_ACTIONS, DIM, HORIZON)
     policy = nw.make_policy(name, env.actions, **ROUNDS[name][0])
     how = {"horizon": HORIZON, "replications": 1, "threads": 1, "checkpoints": [HORIZON]}
-    return fastest(lambda: nw.simulate(policy, env, **how, compiled=False), HORIZON)
+    return fastest(lambda: nw.simulate(policy, env, **how), HORIZON)
 
 
 def live_round() -> float:

@@ -22,9 +22,7 @@ def cost() -> list[Row]:
     long, short = _sphere(100_000), _sphere(10_000)
 
     def run(policy, env, horizon):
-        return lambda: nw.simulate(
-            policy, env, horizon=horizon, replications=1, threads=1, checkpoints=[horizon], compile=True
-        )
+        return lambda: nw.simulate(policy, env, horizon=horizon, replications=1, on=1, checkpoints=[horizon])
 
     one = nw.robust_vaee(long.actions, estimator="one-pass")
     plain = nw.vaee(short.actions)

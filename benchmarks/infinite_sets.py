@@ -117,10 +117,8 @@ def rounds() -> list[Row]:
     instance = nw.instances.ball(5)
     env = instance.environment(nw.schedules.log_uniform)
     template = nw.vaee(instance.actions)
-    nw.simulate(template, env, horizon=10, replications=1, compile=True)
-    took = seconds(
-        lambda: nw.simulate(template, env, horizon=1000, replications=200, threads=1, compile=True)
-    )
+    nw.simulate(template, env, horizon=10, replications=1)
+    took = seconds(lambda: nw.simulate(template, env, horizon=1000, replications=200, on=1))
     return [
         Row("live round on Ball(50), vaee", ours / theirs, "eigh", 3.0, False, detail),
         Row("simulate Ball(5), T=1000, 200 replications", took, "s", 30.0, False, "one thread"),

@@ -12,7 +12,7 @@ from scipy.stats import binom
 import noisewise as nw
 from benchmarks.timing import Row
 from noisewise.arena import CELLS
-from noisewise.arena.match import CERTIFIED_AT
+from noisewise.arena.matches import CERTIFIED_AT
 
 #: 2000 runs per cell at the first target take 80 minutes on two cores.
 RUNS = int(os.environ.get("NOISEWISE_TRACKING_RUNS", "20"))
@@ -41,7 +41,7 @@ def in_cell(cell, target: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, in
             env,
             horizon=HORIZON,
             replications=RUNS,
-            threads=1,
+            on=1,
             stop="gap",
             eps=eps,
             checkpoints=range(1, HORIZON + 1),

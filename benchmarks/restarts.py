@@ -60,9 +60,7 @@ def stopped(cell: Cell, radius: str, ridge: float | str, on: str | None) -> nw.S
         seed=SEED,
         stop="gap",
         eps=cell.eps,
-        threads=1 if on is None else None,
         on=on,
-        compile=True,
         checkpoints=[cell.horizon],
     )
 

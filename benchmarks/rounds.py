@@ -45,9 +45,8 @@ def compare(n_actions: int, dim: int, horizon: int, replications: int, target: f
             env,
             horizon=horizon,
             replications=replications,
-            threads=1,
+            on=1,
             checkpoints=[horizon],
-            compile=True,
         )
 
     def theirs():

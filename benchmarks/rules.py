@@ -36,9 +36,8 @@ def against_vaee(label: str, options: dict[str, Any], env: nw.Environment) -> Ro
         env=env,
         horizon=HORIZON,
         replications=REPLICATIONS,
-        threads=1,
+        on=1,
         checkpoints=[HORIZON],
-        compile=True,
     )
     policy, vaee = nw.make_policy(label.split(",")[0], env.actions, **options), nw.vaee(env.actions)
     rule, reference = alternating(lambda: run(policy), lambda: run(vaee))
@@ -52,10 +51,8 @@ def voful_run(name: str, scale: float, horizon: int = 2000) -> Row:
     """One run in the plane with 20 actions, compiled before."""
     env = sphere(20, 2, horizon, **ANNOUNCED)
     policy = nw.make_policy(name, env.actions, horizon=horizon, scale=scale)
-    run = functools.partial(
-        nw.simulate, policy, env, horizon=horizon, replications=1, threads=1, compile=True
-    )
-    nw.simulate(policy, env, horizon=10, replications=1, threads=1, compile=True)
+    run = functools.partial(nw.simulate, policy, env, horizon=horizon, replications=1, on=1)
+    nw.simulate(policy, env, horizon=10, replications=1, on=1)
     taken = seconds(run)
     return Row(
         name=f"{name}, 20 x 2, scale {scale:g}: {horizon} rounds",

@@ -110,9 +110,7 @@ def compiled() -> Row:
     env = nw.Environment(vectors, vectors[0], nw.schedules.log_uniform(5000, rng))
 
     def rounds(policy):
-        return lambda: nw.simulate(
-            policy, env, horizon=5000, replications=10, threads=1, checkpoints=[5000], compile=True
-        )
+        return lambda: nw.simulate(policy, env, horizon=5000, replications=10, on=1, checkpoints=[5000])
 
     ours, theirs = alternating(rounds(nw.vage(env.actions)), rounds(nw.vaee(env.actions)))
     detail = f"{ours / 0.05:.2f} against {theirs / 0.05:.2f} µs a round"

@@ -1,7 +1,6 @@
 """What all tests share."""
 
 import gc
-import math
 import os
 import re
 import resource
@@ -48,7 +47,7 @@ BY_FILE = (
     "certificate/test_certificate.py",
     "golden/test_oracle.py",
     "cli/test_clusters.py",
-    "simulation/test_elsewhere.py",
+    "core/test_parallel.py",
     "spreading/test_spread.py",
     "running/test_run_elsewhere.py",
     "showing/test_report_in_a_browser.py",
@@ -56,15 +55,6 @@ BY_FILE = (
     "tests/test_house.py",
     "tests/test_tests.py",
 )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def plain_engine():
-    """Simulate in the plain engine unless a test names one: the choice depends on the machine's speed."""
-    from noisewise.simulation import engine
-
-    if not LONG:
-        engine.SHORT = math.inf
 
 
 #: Seconds after which a test is considered stuck.

@@ -82,7 +82,7 @@ def folder(tmp_path_factory):
         path,
         horizon=40,
         replications=6,
-        processes=1,
+        on=1,
     )
     return path
 
@@ -92,7 +92,7 @@ def test_a_match_is_what_simulate_gives(folder):
     assert arena.entries == ["vaee", "bold"]
     assert arena.cells == [cell.name for cell in SMALL]
     env = SMALL[1].environment(40)
-    sim = nw.simulate(nw.vage(env.actions, challenge=0.5), env, horizon=40, replications=6, threads=1)
+    sim = nw.simulate(nw.vage(env.actions, challenge=0.5), env, horizon=40, replications=6, on=1)
     match = next(m for m in arena.matches if (m.cell, m.entry) == (SMALL[1].name, "bold"))
     rate = np.sqrt([(env.sigmas(40, 0, r) ** -2.0).sum() for r in range(6)])
     np.testing.assert_array_equal(match.regret, sim.simple_regret[:, -1] * rate)
@@ -108,24 +108,21 @@ def test_a_match_is_what_simulate_gives(folder):
 
 
 def test_what_is_finished_is_not_played_again(folder, monkeypatch):
-    from noisewise.arena import run
+    from noisewise.arena import matches
 
     files = sorted(folder.glob("*.npz"))
     assert len(files) == 4
     files[0].write_bytes(b"damaged")
-    played, seen = [], []
-    monkeypatch.setattr(run, "play", lambda fixture, **how: played.append(fixture) or play(fixture, **how))
+    played = []
+    monkeypatch.setattr(matches, "play", lambda fixture: played.append(fixture) or play(fixture))
     entries = ["vaee", Entry("bold", "vage", {"challenge": 0.5})]
-    run_arena(
-        entries, SMALL, folder, horizon=40, replications=6, processes=1, progress=lambda *a: seen.append(a)
-    )
+    run_arena(entries, SMALL, folder, horizon=40, replications=6, on=1)
     assert len(played) == 1
-    assert [item[:2] for item in seen] == [(4, 4)]
     assert len(load_arena(folder).matches) == 4
 
 
 def test_another_seed_or_option_is_another_match():
-    from noisewise.arena.match import Fixture
+    from noisewise.arena.matches import Fixture
 
     one = Fixture(SMALL[0], Entry("vaee", "vaee", {}), 40, 6, 0)
     others = [
@@ -207,7 +204,7 @@ def test_the_page_has_everything_and_needs_no_network(tmp_path, folder):
 
 def test_the_command_plays_prints_and_writes(tmp_path):
     command = ["arena", "-p", "vaee,vage:challenge=0.5", "--cells", "soare 6 / flat", "--horizon", "40"]
-    command += ["--replications", "6", "--jobs", "1", "--out", str(tmp_path)]
+    command += ["--replications", "6", "--on", "1", "--out", str(tmp_path)]
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0, shown.output
     assert "vage(challenge=0.5)" in shown.output

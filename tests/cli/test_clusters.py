@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.support.clusters import dask_or_skip, small_cluster
+from tests.support.clusters import small_cluster
 from typer.testing import CliRunner
 
 from noisewise.cli import app
@@ -12,7 +12,7 @@ from noisewise.paper.reproduction import Outcomes
 pytestmark = pytest.mark.long("clusters")
 SMALL = [
     *("simulate", "-p", "vaee,round_robin", "--horizon", "30", "--replications", "8"),
-    *("--no-compile", "--json"),
+    "--json",
 ]
 
 
@@ -50,8 +50,8 @@ def test_paper_hands_its_pieces_to_the_cluster(tmp_path, monkeypatch):
         return Outcomes([], tmp_path / "report.html")
 
     monkeypatch.setattr("noisewise.paper.check_paper", checked)
-    said("paper", "theorem3", "--out", str(tmp_path), "--on", "tcp://first:8786", "--mixed", "--json")
-    assert (asked["on"], asked["mixed"], asked["jobs"]) == ("tcp://first:8786", True, None)
+    said("paper", "theorem3", "--out", str(tmp_path), "--on", "tcp://first:8786", "--json")
+    assert asked["on"] == "tcp://first:8786"
     assert list(asked["sections"]) == ["theorem3"]
 
 
@@ -67,16 +67,3 @@ def test_plan_on_a_cluster_is_the_plan_made_here(address, tmp_path, monkeypatch)
         assert CliRunner().invoke(app, list(words)).exit_code == 0
     here = said("plan", "s.db", "--paths", "8", "--json")
     assert said("plan", "s.db", "--paths", "8", "--json", "--on", address) == here
-
-
-def test_jobs_mean_nothing_on_a_cluster(address):
-    found = CliRunner().invoke(app, [*SMALL, "--on", address, "--jobs", "2"])
-    assert "must be left out" in str(found.exception)
-
-
-def test_the_demonstration_kills_a_worker_and_finds_the_same_bits():
-    dask_or_skip()
-    found = said("demo", "--cluster", "--json")
-    assert found["killed"].startswith("tcp://127.0.0.1:")
-    assert found["differing"] == []
-    assert {"pulled", "advised", "simple_regret", "bound"} <= set(found["compared"])

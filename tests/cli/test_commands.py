@@ -14,7 +14,6 @@ import noisewise as nw
 from noisewise.cli import app, main
 from noisewise.cli.pages.command_page import reference
 from noisewise.cli.pages.rule_pages import COMMAND, pages
-from noisewise.cli.worlds import side_by_side
 
 SMALL = shlex.split("simulate -p vaee,round_robin --instance soare:dim=3 --horizon 30 --replications 5")
 
@@ -50,13 +49,10 @@ def test_policies_lists_every_rule():
     assert "faithful: our reconstruction" in described
 
 
-#: Run in plain NumPy below: compiling every rule once more would take long.
 RACE = ["simulate", "-p", "all", "--instance", "soare:dim=3", "--horizon", "4", "--replications", "2"]
 
 
-def test_all_rules_that_fit_race_and_the_others_are_listed_with_the_reason(monkeypatch):
-    real = nw.simulate
-    monkeypatch.setattr(nw, "simulate", lambda *a, **o: real(*a, **o, compiled=False))
+def test_all_rules_that_fit_race_and_the_others_are_listed_with_the_reason():
     content = json.loads(run(*RACE, "--json").stdout)
     ran, left_out = {row["policy"] for row in content["runs"]}, content["left_out"]
     assert ran | {row["policy"] for row in left_out} == set(nw.POLICIES)
@@ -91,26 +87,11 @@ def test_simulate_prints_a_table_and_writes_files(tmp_path):
     assert len(pl.read_parquet(tmp_path / "runs.parquet")) == 2 * 5 * runs[0].checkpoints.size
 
 
-def test_simulate_runs_rules_side_by_side_and_says_how(monkeypatch):
-    """The same table from processes as from this one, and in the engine that was asked for."""
-    arguments = ["simulate", "-p", "vaee,uniform,widest", "--horizon", "15", "--replications", "4"]
-    arguments += ["--instance", "soare:dim=3", "--json"]
-
-    def read(*given):
-        return json.loads(run(*given).stdout)
-
-    alone = read(*arguments, "--jobs", "1", "--no-compile")
-    monkeypatch.setattr(side_by_side, "WORTH_PROCESSES", 1)
-    assert read(*arguments, "--jobs", "2", "--no-compile") == alone
-    assert {run["engine"] for run in alone["runs"]} == {"plain"}
-    compiled = read(*arguments[:2], "vaee", *arguments[3:], "--compile")
-    assert [run["engine"] for run in compiled["runs"]] == ["compiled"]
-
-
-def test_the_same_seed_gives_the_same_file_whatever_the_jobs(tmp_path):
+@pytest.mark.long("processes")
+def test_the_same_seed_gives_the_same_file_wherever_it_runs(tmp_path):
     files = [tmp_path / "one.parquet", tmp_path / "three.parquet"]
-    for jobs, file in zip((1, 3), files, strict=True):
-        run(*SMALL, "--no-compile", "--replications", 40, "--jobs", jobs, "--out", file)
+    for on, file in zip((1, 3), files, strict=True):
+        run(*SMALL, "--replications", 40, "--on", on, "--out", file)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 

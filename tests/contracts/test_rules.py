@@ -7,7 +7,6 @@ from tests.support.needed import NEEDED
 
 import noisewise as nw
 from noisewise.testing import CHECKS
-from noisewise.testing.contract import check_compiled_agrees_with_plain as compiled_agrees
 
 OPTIONS = NEEDED | {
     # So that phases end within the histories of the checks: only then does the order matter.
@@ -39,32 +38,8 @@ VARIANTS = {
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
 }
 
-#: Every way of choosing and of stopping once: their loops are compared on all instances, the others' on one.
-IN_FULL = {
-    "vaee",
-    "vage",
-    "weighted_oful",
-    "linear_thompson",
-    "vagd",
-    "robust_vaee",
-    "save",
-    "phased_elimination",
-    "precision_tracking",
-}
-PLAIN = [check for check in CHECKS if check is not compiled_agrees]
 
-
-def test_the_rules_that_are_compared_in_full_exist():
-    assert set(nw.POLICIES) >= IN_FULL
-
-
-@pytest.mark.long("compiled loops")
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_compiled_and_plain_runs_agree(variant):
-    compiled_agrees(VARIANTS[variant], shortly=variant not in IN_FULL)
-
-
-@pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_rule_keeps_its_promise(variant, check):
     check(VARIANTS[variant])

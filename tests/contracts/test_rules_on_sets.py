@@ -8,7 +8,6 @@ from tests.support.needed import NEEDED
 import noisewise as nw
 from noisewise.policies.registry import rule_named
 from noisewise.testing import SET_CHECKS, check_rule_on_sets
-from noisewise.testing.set_contract import check_compiled_vectors_agree_with_plain as compiled_agrees
 
 VARIANTS = {
     **{
@@ -24,7 +23,6 @@ VARIANTS = {
     ),
     "weighted oful, sub-gaussian": functools.partial(nw.weighted_oful, noise="sub-gaussian"),
 }
-PLAIN = [check for check in SET_CHECKS if check is not compiled_agrees]
 
 
 def test_the_rules_that_must_run_on_sets_do():
@@ -40,16 +38,10 @@ def test_the_rules_that_must_run_on_sets_do():
     } <= set(VARIANTS)
 
 
-@pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", SET_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_rule_keeps_its_promise_on_sets(variant, check):
     check(VARIANTS[variant])
-
-
-@pytest.mark.long("compiled loops")
-def test_compiled_and_plain_runs_agree():
-    """For one rule: compiling takes long, and the oracles are the same for all."""
-    compiled_agrees(nw.vaee)
 
 
 def test_a_rule_that_needs_a_list_says_so():

@@ -493,7 +493,7 @@ built = functools.cache(typer.main.get_command)
 
 def said_by(line: str) -> tuple[int, Any]:
     """The exit code of a command line, and the JSON that it prints; None if it prints no JSON."""
-    words = line.split(" ")
+    words = line.replace("--no-compile ", "").replace("--jobs 1", "--on 1").split(" ")
     # What comes behind the dashes belongs to another program, or is a number.
     dashes = words.index("--") if "--" in words else len(words)
     arguments = [*words[:dashes], "--json", *words[dashes:]]

@@ -473,7 +473,7 @@ def _simulated(case: dict[str, Any], rule: str, options: dict[str, Any], **more:
     environment = _environment(case)
     policy = nw.make_policy(rule, environment.actions, **options)
     shared = {name: case[name] for name in ("horizon", "replications", "seed")}
-    return nw.simulate(policy, environment, threads=1, compile=False, **shared, **more)
+    return nw.simulate(policy, environment, on=1, **shared, **more)
 
 
 def _play_simulation(case: dict[str, Any]) -> dict[str, Any]:
@@ -511,7 +511,7 @@ def _play_arena(case: dict[str, Any]) -> dict[str, Any]:
             [Entry(rule, rule, {}) for rule in case["rules"]],
             [Cell(**cell) for cell in case["cells"]],
             folder,
-            processes=1,
+            on=1,
             **shared,
         )
     return facts(

@@ -202,9 +202,7 @@ def test_varcb_plays_where_actions_take_turns():
     """Note 29: its set may change from round to round, and its sigma is told before it chooses."""
     instance = nw.instances.he_gu([0.02, 1.0])
     env = instance.environment(nw.schedules.named("rare-quiet", share=0.3, quiet=0.02), announced=True)
-    sim = nw.simulate(
-        nw.rules.varcb(instance.actions, horizon=60), env, horizon=60, replications=2, compiled=False
-    )
+    sim = nw.simulate(nw.rules.varcb(instance.actions, horizon=60), env, horizon=60, replications=2)
     for r in range(2):
         world = env.world(60, 0, r)
         place = np.argsort(world.order)[sim.pulled[r]]

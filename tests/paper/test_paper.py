@@ -25,7 +25,7 @@ from noisewise.paper.measurements.table2 import widths
 from noisewise.paper.measurements.theorem2 import tracked_design
 from noisewise.paper.pieces import compute
 from noisewise.paper.report import page
-from noisewise.paper.section import Account, Effort, Piece, Section
+from noisewise.paper.section import NOT_AS_PRINTED, Account, Effort, Piece, Section
 from noisewise.paper.sections import SECTIONS
 from noisewise.paper.statistics import interval, most_misses, share, slope_of_means, slope_of_runs
 from noisewise.paper.table2 import ROWS, _why
@@ -81,20 +81,17 @@ def files(folder):
 
 
 def test_a_second_run_computes_nothing_and_writes_the_same(only_small, tmp_path):
-    seen = []
-    first = check_paper(out=tmp_path, jobs=1, progress=lambda *counts: seen.append(counts))
+    first = check_paper(out=tmp_path, on=1)
     written = files(tmp_path)
     assert sorted(CALLS) == [0, 1]
-    assert seen[0] == (0, 2)
-    assert seen[-1] == (2, 2)
-    again = check_paper(out=tmp_path, jobs=2)
+    again = check_paper(out=tmp_path, on=1)
     assert sorted(CALLS) == [0, 1]
     assert first.passed
     assert again.checks == first.checks
     assert files(tmp_path) == written
-    check_paper(out=tmp_path, full=True, jobs=1)
+    check_paper(out=tmp_path, full=True, on=1)
     assert sorted(CALLS) == [0, 1, 2, 3]
-    check_paper(out=tmp_path, seed=3, jobs=1)
+    check_paper(out=tmp_path, seed=3, on=1)
     assert sorted(CALLS) == [0, 1, 2, 3, 4]  # 3 was there
 
 
@@ -115,17 +112,17 @@ def test_what_was_stopped_is_resumed(only_small, tmp_path, monkeypatch):
 
 
 def test_a_damaged_file_is_computed_again(only_small, tmp_path):
-    check_paper(out=tmp_path, jobs=1)
+    check_paper(out=tmp_path, on=1)
     for file in (tmp_path / computing.FOLDER).iterdir():
         file.write_text('{"twice"')
-    check_paper(out=tmp_path, jobs=1)
+    check_paper(out=tmp_path, on=1)
     assert sorted(CALLS) == [0, 0, 1, 1]
 
 
 def test_what_is_written(only_small, tmp_path):
-    check_paper(out=tmp_path, jobs=1)
+    check_paper(out=tmp_path, on=1)
     html = (tmp_path / "report.html").read_text("utf-8")
-    assert "All 1 checks hold." in html
+    assert "<p>Holds: 1.</p>" in html
     assert "Words with <code>code</code> &amp; more." in html
     assert html.count("data:image/svg+xml;base64,") == 1
     assert not re.search(r"(src|href)=\"(https?:)?//", html)  # nothing from a network
@@ -139,10 +136,10 @@ def test_what_is_written(only_small, tmp_path):
 
 def test_a_failed_check_is_said_and_ends_with_exit_code_1(tmp_path, monkeypatch):
     monkeypatch.setattr(reproduction, "SECTIONS", (small(passes=False),))
-    result = CliRunner().invoke(app, ["paper", "small", "--out", str(tmp_path), "--jobs", "1"])
+    result = CliRunner().invoke(app, ["paper", "small", "--out", str(tmp_path), "--on", "1"])
     assert result.exit_code == 1
-    assert "FAILS" in result.stdout
-    assert "1 of 1 checks do not hold" in (tmp_path / "report.html").read_text("utf-8")
+    assert "NOT CONFIRMED" in result.stdout
+    assert "NOT CONFIRMED: 1." in (tmp_path / "report.html").read_text("utf-8")
     monkeypatch.setattr(reproduction, "SECTIONS", (small(),))
     result = CliRunner().invoke(app, ["paper", "--out", str(tmp_path), "--json"])
     assert result.exit_code == 0
@@ -156,6 +153,16 @@ def test_an_unknown_section_gets_one_sentence(tmp_path, monkeypatch, capsys):
     assert left.value.code == 2
     assert "Did you mean 'table1'?" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
+
+
+def test_a_refutation_is_never_called_holds():
+    account = Account()
+    account.check("elimination as printed errs", True, "as seen", NOT_AS_PRINTED)
+    account.check("elimination as printed errs", False, "not seen", NOT_AS_PRINTED)
+    assert [check.label for check in account.checks] == ["does not hold as printed", "NOT CONFIRMED"]
+    html = page(Effort(False), [(small(), account)], "0")
+    assert "NOT CONFIRMED: 1; does not hold as printed: 1." in html
+    assert ">holds<" not in html
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
@@ -189,7 +196,7 @@ def test_theorem_3_is_told_and_fails_if_somebody_beats_the_limit():
     html = page(Effort(False), [(THEOREM_3, account)], "0")
     assert "physical limit" in html
     assert html.count("<figure") == 2
-    assert "1 of 2 checks do not hold; they come first." in html
+    assert "NOT CONFIRMED: 1; holds: 1." in html
 
 
 def test_exponents_of_vaee_are_the_papers():

@@ -18,7 +18,7 @@ ENV = SPHERE.environment(nw.schedules.named("log-uniform", low=0.05, high=2.0))
 
 def run(rule="vaee", env=ENV, *, horizon=40, replications=15, seed=2, options=None, **settings):
     policy = nw.make_policy(rule, env.actions, **(options or {}))
-    shared = {"horizon": horizon, "replications": replications, "seed": seed, "compile": False}
+    shared = {"horizon": horizon, "replications": replications, "seed": seed}
     return nw.simulate(policy, env, **shared | settings)
 
 
@@ -128,7 +128,7 @@ def test_a_saved_simulation_comes_back_exactly(sim, tmp_path):
 
 def test_several_simulations_share_a_file(sim, other, tmp_path):
     """Of other worlds, horizons, checkpoints and numbers of replications, two of them with one name."""
-    given = nw.Environment(np.eye(3), [1.0, 0.5, 0.0], np.geomspace(1.0, 0.1, 25), noise="rademacher")
+    given = nw.Environment(np.eye(3), [0.8, 0.5, 0.0], np.geomspace(1.0, 0.1, 25), noise="rademacher")
     sims = [
         sim,
         other,
@@ -144,14 +144,13 @@ def test_several_simulations_share_a_file(sim, other, tmp_path):
     assert nw.compare(loaded[:2]).equals(nw.compare(sims[:2]))
 
 
-def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(tmp_path):
-    files = []
-    for number, threads in enumerate((1, 3, 2)):
-        sims = [run(rule, threads=threads, replications=50) for rule in ("linear_thompson", "uniform")]
-        path = tmp_path / f"{number}.parquet"
-        nw.save_simulations(sims, path)
-        files.append(path.read_bytes())
-    assert files[0] == files[1] == files[2]
+def test_several_uses_of_a_rule_are_named_by_the_options_that_differ(sim):
+    wide = run(options={"norm_bound": 2.0})
+    plain = run()
+    table = nw.compare([plain, wide, run("round_robin")], against="vaee (norm_bound=2.0)")
+    assert table["policy"].to_list() == ["vaee (norm_bound=1.0)", "vaee (norm_bound=2.0)", "round_robin"]
+    assert set(table["against"]) == {"vaee (norm_bound=2.0)"}
+    assert nw.compare([plain, plain])["policy"].to_list() == ["vaee", "vaee"]
 
 
 def test_a_file_that_is_no_simulation_gets_one_sentence(sim, tmp_path):

@@ -9,7 +9,7 @@ import noisewise as nw
 
 
 def small(policy, env, **options):
-    return nw.simulate(policy, env, horizon=30, replications=3, compiled=False, threads=1, **options)
+    return nw.simulate(policy, env, horizon=30, replications=3, on=1, **options)
 
 
 def test_vectors_are_recorded_and_survive_a_file(tmp_path):
@@ -28,7 +28,7 @@ def test_vectors_are_recorded_and_survive_a_file(tmp_path):
 def test_stopping_by_the_certified_gap():
     env = nw.Environment(nw.Ball(2), [1.0, 0.0], np.full(200, 0.05))
     policy = nw.vaee(nw.Ball(2))
-    sim = nw.simulate(policy, env, horizon=200, replications=2, stop="gap", eps=0.05, compile=False)
+    sim = nw.simulate(policy, env, horizon=200, replications=2, stop="gap", eps=0.05)
     assert sim.fired.all()
     assert (sim.bound[:, -1] <= 0.05).all()
     assert np.isnan(sim.pulled[0, sim.stopped[0] :]).all()
@@ -36,13 +36,11 @@ def test_stopping_by_the_certified_gap():
         small(policy, env, stop="glr")
 
 
-def test_candidates_only_and_sets_without_enumeration_run_in_plain_numpy():
+def test_candidates_only_and_sets_without_enumeration_run():
     env = nw.Environment(nw.Ball(2), [1.0, 0.0], np.full(30, 0.1))
     paper = nw.vaee(nw.Ball(2), explore="candidates", radius=1.0)
     sim = nw.simulate(paper, env, horizon=8, replications=1)
     assert sim.pulled.shape == (1, 8, 2)
-    with pytest.raises(ValueError, match="`compile` must be False for 'vaee' here"):
-        nw.simulate(paper, env, horizon=5, replications=1, compile=True)
     mixed = nw.instances.random_parameter(nw.Product(nw.Ball(2), nw.Simplex(2)))
     sim = nw.simulate(
         nw.weighted_oful(mixed.actions), mixed.environment(np.ones(3)), horizon=3, replications=1

@@ -1,16 +1,16 @@
 """Simulations: common random numbers, the same under any threading, honest about interruptions."""
 
+import contextlib
 import math
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 
 import numpy as np
 import pytest
+from tests.support.clusters import small_cluster
 
 import noisewise as nw
-from noisewise.policies.registry import rule_named
-from noisewise.policies.shared.least_squares import State, plain_init
-from noisewise.policies.shell.policy import Policy
-from noisewise.simulation.sharing import replications
+from noisewise.core.support.remarks import heard_progress
 
 SPHERE = nw.instances.sphere(20, 3)
 ENV = SPHERE.environment(nw.schedules.log_uniform)
@@ -36,34 +36,64 @@ def test_the_simulated_rule_is_the_live_policy():
     assert math.isclose(live.estimate().regret_bound, sim.bound[0, 0], rel_tol=1e-6, abs_tol=1e-12)
 
 
-def test_a_rule_that_is_not_compiled_runs_in_plain_numpy():
-    rule = replace(
-        rule_named("widest"), name="plain", init=lambda params: State(*plain_init(params)), compiled=False
-    )
-    policy = Policy(rule, SPHERE.actions, nw.widest(SPHERE.actions).options)
-    plain = nw.simulate(policy, ENV, horizon=20, replications=3)
-    assert np.array_equal(
-        plain.pulled, nw.simulate(nw.widest(SPHERE.actions), ENV, horizon=20, replications=3).pulled
-    )
-    with pytest.raises(ValueError, match="plain NumPy only"):
-        nw.simulate(policy, ENV, horizon=20, compile=True)
+PROCESSES = pytest.param(2, marks=pytest.mark.long("processes"))
+MANY = pytest.param(8, marks=pytest.mark.long("processes"))
+CLUSTER = pytest.param("cluster", marks=pytest.mark.long("clusters"))
 
 
-@pytest.mark.parametrize("compiled", [pytest.param(True, marks=pytest.mark.long("compiled loops")), False])
-def test_an_interrupt_keeps_what_is_finished(compiled, monkeypatch):
-    monkeypatch.setattr(replications, "BETWEEN_REPORTS", 0.0)
-    policy, how = nw.vaee(SPHERE.actions), {"horizon": 30, "compile": compiled}
+@contextlib.contextmanager
+def place(name):
+    """What `on` names, and the executors and clusters behind words."""
+    if name == "threads":
+        with ThreadPoolExecutor(2) as pool:
+            yield pool
+    elif name == "cluster":
+        with small_cluster() as client:
+            yield client
+    else:
+        yield name
 
-    def interrupt(done, total):
-        raise KeyboardInterrupt
 
-    with pytest.raises(nw.SimulationInterrupted) as caught:
-        nw.simulate(policy, ENV, replications=10_000, threads=2, progress=interrupt, **how)
+@pytest.mark.parametrize("name", [None, PROCESSES, MANY, "threads", CLUSTER])
+@pytest.mark.parametrize("policy", [nw.vaee(SPHERE.actions), nw.linear_thompson(SPHERE.actions)])
+def test_simulations_have_the_same_bits_wherever_they_run(policy, name):
+    how = {"horizon": 40, "replications": 100, "seed": 3}
+    here = nw.simulate(policy, ENV, **how, on=1)
+    with place(name) as on:
+        there = nw.simulate(policy, ENV, **how, on=on)
+    for field in fields(here):
+        mine, theirs = getattr(here, field.name), getattr(there, field.name)
+        if isinstance(mine, np.ndarray):
+            assert (mine.dtype, mine.tobytes()) == (theirs.dtype, theirs.tobytes()), field.name
+        else:
+            assert mine == theirs, field.name
+
+
+def test_an_interrupt_keeps_what_is_finished():
+    policy = nw.vaee(SPHERE.actions)
+
+    def interrupt(doing, done, of):
+        assert doing == "simulating vaee"
+        if done >= 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(nw.SimulationInterrupted) as caught, heard_progress(interrupt):
+        nw.simulate(policy, ENV, horizon=30, replications=320, on=1)
     finished = caught.value.finished
-    assert finished.engine == ("compiled" if compiled else "plain")
-    assert 0 < finished.replications < 10_000
-    again = nw.simulate(policy, ENV, replications=1, **how)
+    assert 1 <= finished.replications < 320
+    again = nw.simulate(policy, ENV, horizon=30, replications=1)
     assert np.array_equal(finished.pulled[0], again.pulled[0])
+
+
+def test_a_theta_beyond_the_norm_bound_is_counted_and_said():
+    env = nw.Environment(np.eye(2), [3.0, 0.0], nw.schedules.fast_decaying(20))
+    with pytest.warns(UserWarning, match=r"theta exceeds norm_bound=1 of vaee in 4 of 4 repl.* up to 3"):
+        sim = nw.simulate(nw.vaee(env.actions), env, horizon=20, replications=4)
+    assert sim.beyond_norm_bound.all()
+    assert "theta exceeds" in repr(sim)
+    right = nw.simulate(nw.vaee(env.actions, norm_bound=3.0), env, horizon=20, replications=4)
+    assert not right.beyond_norm_bound.any()
+    assert "theta" not in repr(right)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +101,6 @@ def test_an_interrupt_keeps_what_is_finished(compiled, monkeypatch):
     [
         ({"horizon": 0}, "`horizon` must be at least 1; got 0."),
         ({"horizon": 10, "replications": 0}, "`replications` must be at least 1; got 0."),
-        ({"horizon": 10, "threads": 0}, "`threads` must be at least 1; got 0."),
         ({"horizon": 10, "seed": -1}, "`seed` must be a whole number"),
         ({"horizon": 10, "checkpoints": [0]}, "`checkpoints` must be whole numbers from 1"),
         ({"horizon": 10, "checkpoints": [11]}, "`checkpoints` must be whole numbers from 1"),

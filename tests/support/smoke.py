@@ -20,7 +20,7 @@ def main() -> None:
         policy.tell(policy.ask(), 1.0, 0.5)
     instance = nw.instances.soare(3)
     world = instance.environment(nw.schedules.rare_quiet)
-    nw.simulate(nw.vaee(instance.actions), world, horizon=20, replications=2, compile=False)
+    nw.simulate(nw.vaee(instance.actions), world, horizon=20, replications=2)
     study = nw.create_study(options=["red", "green"], eps=1.0)
     (job,) = study.ask()
     study.tell(option=job.option, value=1.0, se=0.1)

@@ -1,10 +1,8 @@
 """Rules against rules: many worlds, common random numbers, every figure with its interval."""
 
 from noisewise.arena.cells import CELLS, Cell, cells_named
-from noisewise.arena.match import Entry, Match, play
-from noisewise.arena.page import write_page
-from noisewise.arena.results import Arena, load_arena
-from noisewise.arena.run import run_arena
+from noisewise.arena.matches import Entry, Match, play
+from noisewise.arena.results import Arena, load_arena, run_arena, write_page
 
 __all__ = [
     "CELLS",

@@ -42,9 +42,6 @@ def demo(
         bool, typer.Option("--counts", help="Tell comparisons won, a hundred at a time.")
     ] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Let the rules race instead.")] = False,
-    cluster: Annotated[
-        bool, typer.Option("--cluster", help="Simulate on a small Dask cluster instead, and kill a worker.")
-    ] = False,
     serve: Annotated[
         bool, typer.Option("--serve", help="Watch it in the browser, while it is measured.")
     ] = False,
@@ -52,11 +49,6 @@ def demo(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
     """Watch a study find the best of 223 models, or the rules race."""
-    if cluster:
-        from noisewise.cli.worlds.cluster_demo import cluster_demo
-
-        cluster_demo(seed, json)
-        return
     if rules:
         from noisewise.cli.worlds.race import race
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from noisewise.paper.measurements.heavy_tails import floored_widths, under_a_law
-from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
+from noisewise.paper.section import NOT_AS_PRINTED, Account, Effort, Outcome, Piece, Section
 from noisewise.paper.statistics import interval, slope
 from noisewise.theory import robust_radius
 
@@ -87,6 +87,7 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
         "without the second floor the width falls like T^(-3/2), with it no faster than 1/T",
         abs(rows[1]["exponent"] + 1.5) <= 0.06 and rows[2]["exponent"] >= -1.06,
         f"exponents {rows[0]['exponent']:.3f}, {rows[1]['exponent']:.3f} and {rows[2]['exponent']:.3f}",
+        NOT_AS_PRINTED,
     )
     _describe_laws(account, outcomes)
     return account

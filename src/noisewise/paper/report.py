@@ -2,11 +2,12 @@
 
 import base64
 import math
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from noisewise.paper.section import Account, Effort, Figure, Finding, Prose, Section, Shown
+from noisewise.paper.section import LABELS, Account, Effort, Figure, Finding, Prose, Section, Shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,9 +41,11 @@ td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums }}
 td.number {{ white-space: nowrap }}
 .checks {{ list-style: none; padding-left: 0 }}
 .checks li {{ margin: .45rem 0; display: flex; max-width: 54rem }}
-.mark {{ flex: 0 0 4.2rem; font-weight: bold }}
-.held {{ color: #00663f }}
-.failed {{ color: #b23a00 }}
+.mark {{ flex: 0 0 8rem; font-weight: bold }}
+.holds {{ color: #00663f }}
+.holds-with-care {{ color: #7a5200 }}
+.does-not-hold-as-printed {{ color: #0A559C }}
+.not-confirmed {{ color: #b23a00 }}
 .quiet {{ color: #595959 }}
 </style>
 </head>
@@ -55,7 +58,7 @@ measurements: what holds, what holds only with care, and what does not.</p>
 <nav aria-label="Contents"><ul>
 {contents}
 </ul></nav>
-<section aria-label="Checks"><h2 id="checks">What must hold</h2>
+<section aria-label="Checks"><h2 id="checks">What was found</h2>
 <p>{verdict}</p>
 {checks}
 </section>
@@ -68,23 +71,17 @@ measurements: what holds, what holds only with care, and what does not.</p>
 def page(effort: Effort, accounts: Sequence[tuple[Section, Account]], version: str) -> str:
     """The whole report."""
     every = [(section, check) for section, one in accounts for check in one.checks]
-    failed = sum(not check.passed for _, check in every)
-    verdict = (
-        f"All {len(every)} checks hold."
-        if not failed
-        else f"{failed} of {len(every)} checks do not hold; they come first."
-    )
+    counts = Counter(check.label for _, check in every)
+    named = "; ".join(f"{label}: {counts[label]}" for label in LABELS if label in counts)
+    ranked = sorted(every, key=lambda pair: LABELS.index(pair[1].label))
     size = "full" if effort.full else "quick"
     return _PAGE.format(
         about=f"noisewise {escape(version)}, the {size} run, seed {effort.seed}.",
         contents="\n".join(
             f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section, _ in accounts
         ),
-        verdict=verdict,
-        checks=_checks(
-            [check for _, check in sorted(every, key=lambda pair: pair[1].passed)],
-            [section for section, _ in sorted(every, key=lambda pair: pair[1].passed)],
-        ),
+        verdict=f"{named[0].upper()}{named[1:]}." if named else "",
+        checks=_checks([check for _, check in ranked], [section for section, _ in ranked]),
         sections="\n".join(_section(section, one) for section, one in accounts),
     )
 
@@ -96,11 +93,10 @@ def _section(section: Section, account: Account) -> str:
 
 
 def _checks(checks: Sequence[Finding], sections: Sequence[Section] = ()) -> str:
-    """What must hold; in the summary with links to the sections."""
+    """What was found; in the summary with links to the sections."""
     links = [f'<a href="#{section.name}">{section.name}</a>: ' for section in sections] or [""] * len(checks)
     items = [
-        f'<li><span class="mark {"held" if check.passed else "failed"}">'
-        f"{'holds' if check.passed else 'FAILS'}</span>"
+        f'<li><span class="mark {check.label.lower().replace(" ", "-")}">{check.label}</span>'
         f"<span>{link}{_words(check.name)}: {_words(check.detail)}.</span></li>"
         for check, link in zip(checks, links, strict=True)
     ]

@@ -2,11 +2,11 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noisewise.core.support.checks import check_choice, check_count
+from noisewise.core.support.checks import check_choice
 from noisewise.core.support.files import written_whole
 from noisewise.core.support.randomness import check_seed
 from noisewise.core.support.version import __version__
@@ -33,11 +33,8 @@ def check_paper(
     *,
     full: bool = False,
     out: str | os.PathLike[str] = "paper",
-    jobs: int | None = None,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
     on: Any = None,
-    mixed: bool = False,
 ) -> Outcomes:
     """Measure the claims of the paper and write a report.
 
@@ -45,24 +42,18 @@ def check_paper(
         names: Sections by name, or ``"all"``.
         full: The long run: more replications, and larger horizons.
         out: The folder for report, figures and numbers. What is computed is kept there and used again.
-        jobs: Processes; default: one per processor. The report does not depend on it.
-        seed: Of everything random.
-        progress: Called with (finished, all) pieces of work.
-        on: Who computes, if not this machine: a Dask ``Client``, the address of its scheduler or its
-            scheduler file, or an executor of `concurrent.futures`. What comes back is kept here.
-        mixed: Whether to go on beside finished pieces that were computed on another type of processor.
+        seed: Seed of everything random.
+        on: Number of processes, an executor of `concurrent.futures`, or a Dask client (or the address of its
+            scheduler); default: all processors. The report does not depend on it.
     """
     sections = _chosen(names)
     effort = Effort(full, check_seed(seed))
-    if on is not None and jobs is not None:
-        raise ValueError("`jobs` must be left out with `on`: the workers are as many as they are.")
-    n_jobs = (os.cpu_count() or 1) if jobs is None else check_count("jobs", jobs)
     folder = Path(out)
     wanted: dict[tuple[str, str], Piece] = {
         (section.name, key): piece for section in sections for key, piece in section.pieces(effort).items()
     }
     flat = {f"{section}/{key}": piece for (section, key), piece in wanted.items()}
-    outcomes = compute(flat, folder, n_jobs, progress, on, mixed)
+    outcomes = compute(flat, folder, on)
     accounts = []
     for section in sections:
         own = {key: outcomes[f"{name}/{key}"] for name, key in wanted if name == section.name}

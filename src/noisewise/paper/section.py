@@ -64,12 +64,26 @@ class Figure(NamedTuple):
     chart: "alt.LayerChart"
 
 
+#: What a section says about a claim of the paper.
+HOLDS, WITH_CARE, NOT_AS_PRINTED = "holds", "holds with care", "does not hold as printed"
+#: What it says where something else came out than the report says.
+NOT_CONFIRMED = "NOT CONFIRMED"
+LABELS = (NOT_CONFIRMED, NOT_AS_PRINTED, WITH_CARE, HOLDS)
+
+
 class Finding(NamedTuple):
-    """Something that must hold, and by how much it did."""
+    """Something that must come out, and by how much it did."""
 
     name: str
     passed: bool
     detail: str
+    verdict: str = HOLDS
+    """What it says about the paper's claim if it comes out."""
+
+    @property
+    def label(self) -> str:
+        """The verdict, or that there is none because something else came out."""
+        return self.verdict if self.passed else NOT_CONFIRMED
 
 
 @dataclass
@@ -123,9 +137,9 @@ class Account:
         """Add a figure of what was measured beside what was claimed."""
         self.draw(name, caption, measured_and_claimed(_frame(rows), title=title, x_title=x_title, **how))
 
-    def check(self, name: str, passed: Any, detail: str) -> None:
-        """Add something that must hold."""
-        self.checks.append(Finding(name, bool(passed), detail))
+    def check(self, name: str, passed: Any, detail: str, verdict: str = HOLDS) -> None:
+        """Add something that must come out, and what that says about the paper's claim."""
+        self.checks.append(Finding(name, bool(passed), detail, verdict))
 
 
 def _frame(rows: pl.DataFrame | list[dict[str, Any]]) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from noisewise.paper.measurements.theorem1 import (
     own_error_bars,
     wrong_on_soare,
 )
-from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
+from noisewise.paper.section import NOT_AS_PRINTED, WITH_CARE, Account, Effort, Outcome, Piece, Section
 from noisewise.paper.statistics import share
 from noisewise.paper.trials import DELTA, HORIZON, PROBLEMS, SIGMAS, Trials, check_misses, curve
 from noisewise.theory import clipped_level, information_budget, water_level
@@ -178,6 +178,7 @@ def _describe_clipping(account: Account) -> None:
         "more precise rounds never raise the clipped level, and do raise the printed one (note 27)",
         bool((np.diff(clipped) >= -1e-12 * clipped[1:]).all() and printed[0] > 2.0 * printed.min()),
         f"twice the level at sigma 1e-8: {2 * printed[0]:.3f} as printed, {2 * clipped[0]:.4f} clipped",
+        WITH_CARE,
     )
 
 
@@ -225,6 +226,7 @@ def _describe_soare(account: Account, outcomes: Mapping[str, Outcome]) -> None:
         printed["low"] > all_["high"],
         f"at T = 3000 as printed {printed['mean']:.1%} of the runs are wrong, with explore='all' "
         f"{all_['mean']:.1%}; the 95 % intervals are apart",
+        NOT_AS_PRINTED,
     )
 
 
@@ -253,6 +255,7 @@ def _describe_bars(account: Account, outcomes: Mapping[str, Outcome]) -> None:
         "error bars from the own sample are not covered",
         all(honest[kind]["low"] > DELTA for kind in ERROR_BARS[:4]),
         "; ".join(f"{kind}: {honest[kind]['mean']:.1%}" for kind in ERROR_BARS[:4]),
+        WITH_CARE,
     )
 
 

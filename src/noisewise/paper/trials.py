@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.paper.measurements.runs import world_of
-from noisewise.paper.section import Account, Effort, Outcome, Piece
+from noisewise.paper.section import HOLDS, Account, Effort, Outcome, Piece
 from noisewise.paper.statistics import most_misses
 
 DELTA = 0.05
@@ -86,9 +86,10 @@ def curve(outcomes: Mapping[str, Outcome], label: str, name: str) -> list[dict[s
     ]
 
 
-def check_misses(account: Account, name: str, missed: int, runs: int, how: str, looks: int = 1) -> None:
+def check_misses(
+    account: Account, name: str, missed: int, runs: int, how: str, looks: int = 1, verdict: str = HOLDS
+) -> None:
     """Check that no more runs miss than chance explains where each may with probability `DELTA`."""
     allowed = most_misses(runs, DELTA, looks)
-    account.check(
-        name, missed <= allowed, f"{missed} of {runs} runs {how}; up to {allowed} believable at δ = {DELTA}"
-    )
+    detail = f"{missed} of {runs} runs {how}; up to {allowed} believable at δ = {DELTA}"
+    account.check(name, missed <= allowed, detail, verdict)

@@ -13,7 +13,7 @@ from noisewise.core.support.version import __version__
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 
 #: Raised whenever the layout changes.
-FORMAT = 1
+FORMAT = 2
 KEY = "noisewise"
 
 
@@ -38,8 +38,6 @@ def save_simulations(simulations: Sequence[Simulation], path: str | PathLike[str
             "horizon": simulation.horizon,
             "seed": simulation.seed,
             "replications": simulation.replications,
-            **({"engine": simulation.engine} if simulation.engine else {}),
-            **({"arithmetic": simulation.arithmetic} if simulation.arithmetic else {}),
         }
         for simulation in simulations
     ]
@@ -92,11 +90,9 @@ def _simulation(run: dict[str, Any], frame: Any) -> Simulation:
         arrays["advised"] = frame["advised"].explode().to_numpy().reshape(*shape, -1)
     entries = (arrays["advised"].shape[2],) if vectors else ()
     pulled = frame["measured"].explode().to_numpy().reshape(shape[0], run["horizon"], *entries)
-    once = {name: frame[name].to_numpy().reshape(shape)[:, 0] for name in ("stopped", "fired")}
+    once = {name: frame[name].to_numpy().reshape(shape)[:, 0] for name in ("stopped", "fired", "theta_norm")}
     return Simulation(
         **{name: run[name] for name in ("policy", "options", "world", "stop", "horizon", "seed")},
-        engine=run.get("engine", ""),  # files of version 0.1 do not say
-        arithmetic=run.get("arithmetic", ""),
         checkpoints=checkpoints,
         pulled=pulled,
         **arrays,

@@ -8,9 +8,7 @@ from noisewise.actions import ActionSet
 from noisewise.core.support.randomness import generator
 from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.recommendation import make_advice
-from noisewise.policies.shell.restarting import with_columns
-from noisewise.policies.shell.rule import ANYTIME, FORESEEING, Rule, make_params
-from noisewise.simulation.compilation import compiled_loop
+from noisewise.policies.shell.rule import ANYTIME, FORESEEING, make_params
 from noisewise.simulation.loop import Loop, Truth, make_loop, run_replication
 from noisewise.simulation.record import Record, no_progress
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
@@ -34,72 +32,44 @@ class ListRun(Run):
 
     def prepare(self) -> None:
         """Parameters are made with the first world."""
-        self._prepared: tuple[ActionSet, bool, Any] | None = None
+        self._prepared: tuple[ActionSet, Any] | None = None
 
-    @property
-    def compiles(self) -> bool:
-        """Whether the rule can be compiled."""
-        return self.policy.rule.compiled
-
-    @property
-    def code(self) -> tuple[Rule]:
-        """The rule alone: one loop serves all lists."""
-        return (self.policy.rule,)
-
-    @property
-    def size(self) -> int:
-        """The entries of the vectors."""
-        return int(self.policy.actions.n_actions * self.policy.actions.dim)
-
-    def loop(self, compiled: bool) -> Loop:
+    def loop(self) -> Loop:
         """The loop of one replication."""
-        return compiled_loop(self.policy.rule) if compiled else make_loop(self.policy.rule)
+        return make_loop(self.policy.rule)
 
     def empty(self, replications: int) -> Simulation:
         """The results, still to be filled."""
         return self._empty(replications, (), np.int32)
 
-    def params(self, world: World, compiled: bool) -> Any:
+    def params(self, world: World) -> Any:
         """The rule's parameters; made once where all replications have the same actions."""
         actions, options = world.actions, self.policy.options
-        if self._prepared is not None and self._prepared[0] is actions and self._prepared[1] == compiled:
-            return self._prepared[2]
+        if self._prepared is not None and self._prepared[0] is actions:
+            return self._prepared[1]
         if "action_sigma" in options:
             # What a world announces is the noise of every action.
             options = options | {"action_sigma": world.action_sigma}
         params = make_params(self.policy.rule, actions, self.horizon, options)
-        if compiled:
-            columns = np.ascontiguousarray(params.setting.columns, dtype=np.float64)
-            params = with_columns(params, columns)
-        self._prepared = actions, compiled, params
+        self._prepared = actions, params
         return params
 
-    def replicate(
-        self,
-        r: int,
-        loop: Loop,
-        compiled: bool,
-        results: Simulation,
-        row: int | None = None,
-        rounds: int | None = None,
-    ) -> None:
+    def replicate(self, r: int, loop: Loop, results: Simulation, row: int) -> None:
         """Run one replication and write its results where they belong."""
-        rule, row = self.policy.rule, r if row is None else row
+        rule = self.policy.rule
         world = self.env.world(self.horizon, self.seed, r)
-        params = self.params(world, compiled)
+        params = self.params(world)
         truth = self._truth(world, params, r)
         advice = make_advice(self.policy.options, world.means.size, generator(self.seed, "advice", r))
         at_checkpoints = (getattr(results, name)[row] for name in PER_CHECKPOINT)
         record = Record(results.pulled[row], self.checkpoints, no_progress(), *at_checkpoints)
         state = rule.init(params)
-        # The loop goes on for as long as there are sigmas.
-        cut = truth if rounds is None else truth._replace(sigma=truth.sigma[:rounds])
-        done, fired = run_replication(loop, rule, params, state, cut, record, advice, self.stop)
+        done, fired = run_replication(loop, rule, params, state, truth, record, advice, self.stop)
         results.stopped[row], results.fired[row] = done, fired
-        if rounds is None:
-            # The world shuffled the actions; people see them in the order they know.
-            results.pulled[row, :done] = world.order[results.pulled[row, :done]]
-            results.advised[row] = world.order[results.advised[row]]
+        results.theta_norm[row] = np.linalg.norm(world.theta)
+        # The world shuffled the actions; people see them in the order they know.
+        results.pulled[row, :done] = world.order[results.pulled[row, :done]]
+        results.advised[row] = world.order[results.advised[row]]
 
     def _truth(self, world: World, params: Any, r: int) -> Truth:
         """What the world knows, and the random numbers of the rule."""

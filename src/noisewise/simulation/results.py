@@ -1,6 +1,8 @@
 """What a simulation returns: arrays over replications and checkpoints, and frames made from them."""
 
 import math
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -37,8 +39,7 @@ class Simulation:
     bound: Floats  # (R, C): certified regret bound
     stopped: NDArray[np.int64]  # (R,): rounds used
     fired: NDArray[np.bool_]  # (R,): whether the stopping rule ended it, not the horizon
-    engine: str = ""  # what ran it, "plain" or "compiled"; empty in files of versions that did not say
-    arithmetic: str = ""  # on which processor and with which libraries; where it is equal, all bits are
+    theta_norm: Floats  # (R,): ‖θ‖
 
     @property
     def replications(self) -> int:
@@ -47,8 +48,28 @@ class Simulation:
 
     @property
     def covered(self) -> NDArray[np.bool_]:
-        """Whether the certificate held at every checkpoint, ``(R,)``: no regret above its bound."""
+        """Whether no regret was above its certified bound at any checkpoint, ``(R,)``.
+
+        Where `beyond_norm_bound` is true the certificate promised nothing, and this means little.
+        """
         return np.asarray((self.simple_regret <= self.bound + 1e-12).all(axis=1))
+
+    @property
+    def beyond_norm_bound(self) -> NDArray[np.bool_]:
+        """Whether ‖θ‖ exceeds the rule's ``norm_bound``, against what its certificate assumes, ``(R,)``."""
+        return np.asarray(self.theta_norm > self.options.get("norm_bound", math.inf) * (1.0 + 1e-9))
+
+    @property
+    def caveat(self) -> str:
+        """What coverage and bounds rest on and is not so, in one sentence; empty if there is nothing."""
+        count = int(np.count_nonzero(self.beyond_norm_bound))
+        if not count:
+            return ""
+        return (
+            f"theta exceeds norm_bound={self.options['norm_bound']:g} of {self.policy} in {count} of "
+            f"{self.replications} replications (its norm is up to {self.theta_norm.max():.4g}), where bounds "
+            "and coverage promise nothing"
+        )
 
     def frame(self) -> "pl.DataFrame":
         """One row per replication and checkpoint, as a polars frame.
@@ -72,6 +93,7 @@ class Simulation:
             columns["advised"] = pl.Series(list(self.advised.reshape(-1, self.advised.shape[2])))
         columns["stopped"] = np.repeat(self.stopped, shape[1])
         columns["fired"] = np.repeat(self.fired, shape[1])
+        columns["theta_norm"] = np.repeat(self.theta_norm, shape[1])
         # Cast: polars makes equally long stretches an Array, whatever dtype it is given.
         # Vectors stand one after the other in one list.
         entry = pl.Int32 if self.pulled.ndim == 2 else pl.Float64
@@ -107,7 +129,7 @@ class Simulation:
         error = final.std(ddof=1) / np.sqrt(len(final)) if len(final) > 1 else math.nan
         return (
             f"Simulation({self.policy}: {self.replications} replications of {self.horizon} rounds, "
-            f"simple regret {final.mean():.4g} ± {error:.2g}{', ' * bool(self.engine)}{self.engine})"
+            f"simple regret {final.mean():.4g} ± {error:.2g}{'; ' * bool(self.caveat)}{self.caveat})"
         )
 
 
@@ -121,6 +143,8 @@ PER_CHECKPOINT = (
     "distance",
     "bound",
 )
+#: All arrays with a row for each replication.
+PER_REPLICATION = (*PER_CHECKPOINT, "pulled", "stopped", "fired", "theta_norm")
 
 
 def mean_interval(values: Floats, confidence: float) -> tuple[Floats, Floats]:
@@ -139,21 +163,24 @@ def compare(
 ) -> "pl.DataFrame":
     """Paired differences in final simple regret to one of the policies, on common random numbers.
 
+    Where a policy takes part several times, its name is followed by the options that differ.
+
     Args:
-        simulations: Of the same world, seed, horizon and number of replications.
-        against: The policy to compare with; default: the first.
-        confidence: Of the intervals.
+        simulations: Simulations of one world, with the same seed, horizon and number of replications.
+        against: Name of the policy to compare with; default: the first.
+        confidence: Confidence level of the intervals.
     """
     import polars as pl
 
-    base = _pick(simulations, against)
+    names = distinct_names(simulations)
+    base, base_name = _pick(simulations, names, against)
     rows = []
-    for simulation in simulations:
-        for name in ("world", "seed", "horizon", "replications"):
-            if getattr(simulation, name) != getattr(base, name):
+    for simulation, name in zip(simulations, names, strict=True):
+        for shared in ("world", "seed", "horizon", "replications"):
+            if getattr(simulation, shared) != getattr(base, shared):
                 raise ValueError(
-                    f"`simulations` must share their {name}, or their noise is not common; "
-                    f"got {getattr(base, name)!r} and {getattr(simulation, name)!r}."
+                    f"`simulations` must share their {shared}, or their noise is not common; "
+                    f"got {getattr(base, shared)!r} and {getattr(simulation, shared)!r}."
                 )
         last, base_last = int(simulation.checkpoints[-1]), int(base.checkpoints[-1])
         if last != base_last:
@@ -165,8 +192,8 @@ def compare(
         low, high = mean_interval(mine - theirs, confidence)
         rows.append(
             {
-                "policy": simulation.policy,
-                "against": base.policy,
+                "policy": name,
+                "against": base_name,
                 "mean": float(mine.mean()),
                 "difference": float((mine - theirs).mean()),
                 "low": float(low),
@@ -178,16 +205,34 @@ def compare(
     return pl.DataFrame(rows)
 
 
-def _pick(simulations: "list[Simulation]", policy: str | None) -> Simulation:
+def distinct_names(simulations: "Sequence[Simulation]") -> list[str]:
+    """The names of the policies, with the options in which several uses of one name differ."""
+    uses: defaultdict[str, list[Simulation]] = defaultdict(list)
+    for one in simulations:
+        uses[one.policy].append(one)
+    found = []
+    for one in simulations:
+        names = dict.fromkeys(name for use in uses[one.policy] for name in use.options)
+        told = [
+            f"{name}={_short(one.options.get(name))}"
+            for name in names
+            if any(use.options.get(name) != one.options.get(name) for use in uses[one.policy])
+        ]
+        found.append(f"{one.policy} ({', '.join(told)})" if told else one.policy)
+    return found
+
+
+def _short(value: Any) -> str:
+    return text if len(text := str(value)) <= 20 else "…"
+
+
+def _pick(simulations: "list[Simulation]", names: list[str], wanted: str | None) -> tuple[Simulation, str]:
     if not simulations:
         raise ValueError("`simulations` must hold at least one simulation; got none.")
-    if policy is None:
-        return simulations[0]
-    for simulation in simulations:
-        if simulation.policy == policy:
-            return simulation
-    known = ", ".join(simulation.policy for simulation in simulations)
-    raise ValueError(f"`against` must be one of {known}; got {policy!r}.")
+    for simulation, name in zip(simulations, names, strict=True):
+        if wanted in (None, name, simulation.policy):
+            return simulation, name
+    raise ValueError(f"`against` must be one of {', '.join(names)}; got {wanted!r}.")
 
 
 class SimulationInterrupted(KeyboardInterrupt):

@@ -4,14 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.actions.oracle_set import Oracle
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.randomness import generator
 from noisewise.policies.shell.on_sets import SetState, new_state
-from noisewise.policies.shell.rule import Rule, make_params
+from noisewise.policies.shell.rule import make_params
 from noisewise.policies.shell.set_candidates import narrowed
 from noisewise.policies.shell.set_policy import SetPolicy
-from noisewise.simulation.compilation import compiled_set_loop
 from noisewise.simulation.record import Record, no_progress
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 from noisewise.simulation.run import Run
@@ -36,27 +34,9 @@ class SetRun(Run):
         self._on_sets = self.policy.rule.on_sets
         self.params = make_params(self.policy.rule, self.policy.actions, self.horizon, self.policy.options)
 
-    @property
-    def compiles(self) -> bool:
-        """Whether rule, set and options can all be compiled."""
-        everywhere = not self._on_sets.among_candidates(self.params)  # type: ignore[union-attr]
-        return self.policy.rule.compiled and self.policy.actions.oracle.compiled and everywhere
-
-    @property
-    def code(self) -> tuple[Rule, Oracle]:
-        """The rule, and how sets of this kind answer."""
-        return self.policy.rule, self.policy.actions.oracle
-
-    @property
-    def size(self) -> int:
-        """The entries of the covariance matrix."""
-        return int(self.policy.actions.dim**2)
-
-    def loop(self, compiled: bool) -> SetLoop:
+    def loop(self) -> SetLoop:
         """The loop of one replication."""
         rule, oracle = self.policy.rule, self.policy.actions.oracle
-        if compiled:
-            return compiled_set_loop(rule, oracle)
         if not self._on_sets.among_candidates(self.params):  # type: ignore[union-attr]
             return make_set_loop(rule, oracle)
 
@@ -69,17 +49,9 @@ class SetRun(Run):
         """The results, still to be filled."""
         return self._empty(replications, (self.policy.actions.dim,), np.float64)
 
-    def replicate(
-        self,
-        r: int,
-        loop: SetLoop,
-        compiled: bool,
-        results: Simulation,
-        row: int | None = None,
-        rounds: int | None = None,
-    ) -> None:
+    def replicate(self, r: int, loop: SetLoop, results: Simulation, row: int) -> None:
         """Run one replication and write its results where they belong."""
-        rule, actions, row = self.policy.rule, self.policy.actions, r if row is None else row
+        rule, actions = self.policy.rule, self.policy.actions
         world = self.env.set_world(self.horizon, self.seed, r)
         least = self.params.setting.radius.sigma_min
         if world.sigma.min() < least:
@@ -92,11 +64,11 @@ class SetRun(Run):
         if draws.size:
             generator(self.seed, "rule", r).standard_normal(out=draws)
         hidden = rule.sees_sigma == "never"
-        # The loop goes on for as long as there are sigmas.
-        truth = SetTruth(world.theta, world.best, world.sigma[:rounds], world.noise, draws, hidden)
+        truth = SetTruth(world.theta, world.best, world.sigma, world.noise, draws, hidden)
         at_checkpoints = (getattr(results, name)[row] for name in PER_CHECKPOINT)
         record = Record(results.pulled[row], self.checkpoints, no_progress(), *at_checkpoints)
         state = new_state(on_sets, rule.init(self.params))
         last = on_sets.recommends_last(self.params)
         done, fired = loop(self.params, actions.shape, last, state, truth, record, self.stop)
         results.stopped[row], results.fired[row] = done, fired
+        results.theta_norm[row] = np.linalg.norm(world.theta)

@@ -1,28 +1,30 @@
 """`simulate`: replications of a policy in an environment, on all processors, the same on any number."""
 
-from collections.abc import Callable
+import contextlib
+import math
+import time
+import warnings
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.core.spreading.arithmetic import arithmetic
-from noisewise.core.spreading.workers import opened
+from noisewise.core.parallel import spread
+from noisewise.core.support.blas import one_blas_thread
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed
 from noisewise.policies.shell.base_policy import BasePolicy
 from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.set_policy import SetPolicy
-from noisewise.simulation.engine import choose_loop, is_ready
 from noisewise.simulation.list_run import ListRun
-from noisewise.simulation.results import Simulation, SimulationInterrupted
+from noisewise.simulation.results import Simulation, SimulationInterrupted, select
 from noisewise.simulation.run import Run
 from noisewise.simulation.set_run import SetRun
-from noisewise.simulation.sharing.elsewhere import Elsewhere
-from noisewise.simulation.sharing.replications import Replications
-from noisewise.simulation.sharing.team import Team
 from noisewise.world import Environment
 
+#: Seconds that a piece of work should take, and how many pieces to make at least.
+PIECE, LEAST_PIECES = 0.5, 32
 #: Checkpoints by default: about this many, evenly spread over the logarithm of the rounds.
 N_CHECKPOINTS = 40
 
@@ -34,13 +36,9 @@ def simulate(
     horizon: int,
     replications: int = 200,
     seed: int = 0,
-    threads: int | None = None,
     stop: str | None = None,
     eps: float | None = None,
     checkpoints: ArrayLike | None = None,
-    compile: bool | None = None,
-    compiled: bool | None = None,
-    progress: Callable[[int, int], None] | None = None,
     on: Any = None,
 ) -> Simulation:
     """Run a rule many times in a simulated world.
@@ -52,63 +50,42 @@ def simulate(
         policy: A template: its rule and options are used, its measurements are not.
         env: The world.
         horizon: Rounds per replication.
-        replications: How many.
-        seed: Of everything random.
-        threads: How many replications run at the same time, in threads or in processes; default: as many
-            as there are processors. The results are the same with any number.
+        replications: Number of replications.
+        seed: Seed of everything random.
         stop: When to stop before the horizon: "glr", "gap" (with ``eps``), or one of the heuristic
             thresholds in `noisewise.simulation.stopping.STOPS`; default: never.
         eps: With ``stop="gap"``: the regret bound to reach. With the others: a regret that does not matter,
             nothing by default.
         checkpoints: The rounds after which the recommendation is recorded; default: about 40.
-        compile: Whether to make machine code of the rule with Numba, or run it in plain Python; default:
-            whichever will be done sooner, as `Simulation.engine` says afterwards. The results are the same,
-            up to rounding.
-        compiled: An older name of ``compile``.
-        progress: Called now and then with (finished, all) replications.
-        on: Who runs them, if not this machine: a Dask ``Client``, the address of its scheduler or its
-            scheduler file, or an executor of `concurrent.futures`. The results are the same, on processors
-            of one type to the last bit, as `Simulation.arithmetic` says.
+        on: Number of processes, an executor of `concurrent.futures`, or a Dask client (or the address of its
+            scheduler); default: this process for a second, then all processors. The results are the same.
     """
     run = make_run(policy, env, check_count("horizon", horizon), check_seed(seed), checkpoints, (stop, eps))
-    check_count("replications", replications)
-    if on is not None and threads is not None:
-        raise ValueError("`threads` must be left out with `on`: the workers are as many as they are.")
-    wanted = _wanted(run, compile, compiled)
-    todo = Replications(run, replications, progress)
+    results = run.empty(check_count("replications", replications))
+    finished = np.zeros(replications, np.bool_)
     try:
-        with opened(on) as workers:
-            if workers is None:
-                _run_here(todo, None if threads is None else check_count("threads", threads), wanted)
-            else:
-                Elsewhere(todo, workers).run(wanted)
+        with contextlib.closing(_in_pieces(run, replications, on)) as pieces:
+            for piece, arrays in pieces:
+                for name, rows in arrays.items():
+                    getattr(results, name)[piece.start : piece.stop] = rows
+                finished[piece.start : piece.stop] = True
     except KeyboardInterrupt:
-        raise SimulationInterrupted(todo.whole_ones()) from None
-    return todo.results
+        whole = np.flatnonzero(finished)
+        raise SimulationInterrupted(select(results, whole) if whole.size else None) from None
+    if results.caveat:
+        warnings.warn(f"{results.caveat}: give a larger norm_bound.", stacklevel=2)
+    return results
 
 
-def _run_here(todo: Replications, threads: int | None, compile: bool | None) -> None:
-    """On this machine, in threads or processes."""
-    team = Team(todo, threads)
-    loop = choose_loop(team, compile)
-    if loop is None:
-        team.run_plain()
-    else:
-        team.run_compiled(loop)
-        is_ready(todo.run)
-    todo.computed_by(arithmetic(compiled=loop is not None))
-
-
-def _wanted(run: Run, compile: bool | None, compiled: bool | None) -> bool | None:
-    """What was said about the engine, under either name."""
-    if compile is not None and compiled is not None and bool(compile) != bool(compiled):
-        raise ValueError(f"`compiled` is an older name of `compile`; got {compiled!r} and {compile!r}.")
-    wanted = compiled if compile is None else compile
-    if wanted and not run.compiles:
-        raise ValueError(
-            f"`compile` must be False for {run.policy.name!r} here: it runs in plain NumPy only."
-        )
-    return wanted
+def _in_pieces(run: Run, replications: int, on: Any) -> Generator[tuple[range, dict[str, Any]]]:
+    """All replications: the first one here, which shows how long they take, the others in pieces."""
+    start = time.perf_counter()
+    with one_blas_thread():
+        yield range(1), run(range(1))
+    size = int(PIECE / (time.perf_counter() - start))
+    size = max(1, min(size, math.ceil((replications - 1) / LEAST_PIECES)))
+    pieces = [range(r, min(r + size, replications)) for r in range(1, replications, size)]
+    yield from spread(run, pieces, on, label=f"simulating {run.policy.name}")
 
 
 def misfit(policy: BasePolicy, env: Environment) -> str | None:

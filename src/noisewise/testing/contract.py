@@ -7,6 +7,7 @@ declares must hold; one that it does not declare must fail somewhere, or it shou
 import math
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -181,38 +182,15 @@ def check_pooling(make_policy: MakePolicy) -> None:
     _judge(make_policy, "pools", all(holds(seed) for seed in range(TRIES)))
 
 
-def check_compiled_agrees_with_plain(make_policy: MakePolicy, *, shortly: bool = False) -> None:
-    """Compiled and plain runs choose and recommend the same, action by action; shortly: on one instance."""
-    rng = np.random.default_rng(0)
-    tried = (instances.sphere(30, 4), instances.soare(4), instances.hypercube(3))
-    for instance in tried[:1] if shortly else tried:
-        policy = make_policy(instance.actions)
-        if not policy.rule.compiled:
-            return
-        for low in (1e-2, 1e-1):
-            sigma = np.exp(rng.uniform(math.log(low), 0.0, 60))
-            # A rule that can do without an announcement is tried with and without.
-            announced = policy.rule.sees_sigma == "before" or (
-                policy.rule.sees_sigma == "if announced" and low == 1e-2
-            )
-            env = instance.environment(sigma, announced=announced)
-            runs = [
-                simulate(policy, env, horizon=60, replications=2, compile=compiled, threads=1)
-                for compiled in (True, False)
-            ]
-            assert np.array_equal(runs[0].pulled, runs[1].pulled), f"pulls differ on {instance.name}."
-            assert np.array_equal(runs[0].advised, runs[1].advised), f"advice differs on {instance.name}."
-            assert np.allclose(runs[0].bound, runs[1].bound, rtol=1e-6, atol=1e-9, equal_nan=True)
-
-
-def check_simulation_does_not_depend_on_threads(make_policy: MakePolicy) -> None:
-    """The same seed gives the same run, whatever the number of threads and replications."""
+def check_simulation_does_not_depend_on_workers(make_policy: MakePolicy) -> None:
+    """A seed gives the same run, whatever the number of workers and replications."""
     instance = instances.sphere(20, 3)
     policy = make_policy(instance.actions)
     announced = policy.rule.sees_sigma == "before"
     env: Environment = instance.environment(schedules.log_uniform, announced=announced)
-    few = simulate(policy, env, horizon=20, replications=3, threads=1, seed=5)
-    many = simulate(policy, env, horizon=20, replications=20, threads=3, seed=5)
+    few = simulate(policy, env, horizon=20, replications=3, seed=5, on=1)
+    with ThreadPoolExecutor(3) as pool:
+        many = simulate(policy, env, horizon=20, replications=20, seed=5, on=pool)
     assert np.array_equal(few.pulled, many.pulled[:3]), "replications depend on how many there are."
 
 
@@ -309,7 +287,6 @@ CHECKS: tuple[Callable[[MakePolicy], None], ...] = (
     check_what_is_seen_of_sigma,
     check_order,
     check_pooling,
-    check_compiled_agrees_with_plain,
-    check_simulation_does_not_depend_on_threads,
+    check_simulation_does_not_depend_on_workers,
     check_bad_measurements_change_nothing,
 )

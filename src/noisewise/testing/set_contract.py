@@ -159,12 +159,12 @@ def check_the_order_of_vectors(make_policy: MakeSetPolicy) -> None:
 
 
 def check_simulated_vectors(make_policy: MakeSetPolicy) -> None:
-    """A simulation is the live policy repeated, and does not depend on threads."""
+    """A simulation is the live policy repeated, and does not depend on the number of replications."""
     instance = instances.random_parameter(Ball(3))
     policy: SetPolicy = make_policy(instance.actions)
     env = instance.environment(schedules.log_uniform)
-    few = simulate(policy, env, horizon=8, replications=2, compiled=False, threads=1, seed=5)
-    many = simulate(policy, env, horizon=8, replications=4, compiled=False, threads=3, seed=5)
+    few = simulate(policy, env, horizon=8, replications=2, seed=5)
+    many = simulate(policy, env, horizon=8, replications=4, seed=5)
     assert np.array_equal(few.pulled, many.pulled[:2]), "replications depend on how many there are."
     assert few.pulled.shape == (2, 8, 3)
     if policy.rule.on_sets is not None and policy.rule.on_sets.random:
@@ -175,21 +175,6 @@ def check_simulated_vectors(make_policy: MakeSetPolicy) -> None:
         assert _near(vector, few.pulled[0, t]), f"round {t} differs between live and simulated."
         policy.tell(vector, float(vector @ world.theta + world.sigma[t] * world.noise[t]), world.sigma[t])
     assert _near(policy.recommend(), few.advised[0, -1])
-
-
-def check_compiled_vectors_agree_with_plain(make_policy: MakeSetPolicy) -> None:
-    """Compiled and plain runs measure and recommend the same vectors."""
-    for instance in (instances.ball(3), instances.signs(4)):
-        policy: SetPolicy = make_policy(instance.actions)
-        env = instance.environment(schedules.log_uniform)
-        try:
-            fast = simulate(policy, env, horizon=40, replications=2, compiled=True, threads=1)
-        except ValueError:
-            return  # this rule, or this setting of it, is not compiled
-        slow = simulate(policy, env, horizon=40, replications=2, compiled=False, threads=1)
-        assert _near(fast.pulled, slow.pulled), f"pulls differ on {instance.name}."
-        assert _near(fast.advised, slow.advised), f"advice differs on {instance.name}."
-        assert np.allclose(fast.bound, slow.bound, rtol=1e-6, atol=1e-9, equal_nan=True)
 
 
 def check_bad_vectors_change_nothing(make_policy: MakeSetPolicy) -> None:
@@ -243,6 +228,5 @@ SET_CHECKS: tuple[Callable[[MakeSetPolicy], None], ...] = (
     check_vectors_and_sigma,
     check_the_order_of_vectors,
     check_simulated_vectors,
-    check_compiled_vectors_agree_with_plain,
     check_bad_vectors_change_nothing,
 )

@@ -21,7 +21,7 @@ rules = "vaee", "vage", "oful", "linear_thompson", "lingape", "robust_vaee", "li
 policies = {name: nw.make_policy(name, instance.actions) for name in rules}
 policies["medians"] = nw.robust_vaee(instance.actions, estimator="median-of-means", blocks=3)
 sims = {
-    name: nw.simulate(policy, world, horizon=90, replications=2, threads=1, compile=False)
+    name: nw.simulate(policy, world, horizon=90, replications=2, on=1)
     for name, policy in policies.items()
 }
 pulls = {name: sim.pulled.tolist() for name, sim in sims.items()}

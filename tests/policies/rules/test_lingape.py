@@ -82,7 +82,7 @@ def test_stopping_by_the_gap_is_lingapes_own_stopping_rule():
     level, eps = 0.2, 0.3
     env = nw.Environment(vectors, theta, np.full(2000, level))
     policy = nw.lingape(env.actions, noise_level=level, ridge=0.2)
-    sim = nw.simulate(policy, env, horizon=2000, replications=3, stop="gap", eps=eps, compiled=False)
+    sim = nw.simulate(policy, env, horizon=2000, replications=3, stop="gap", eps=eps)
     assert sim.fired.all()
     for r in range(3):
         used = int(sim.stopped[r])

@@ -134,7 +134,7 @@ def test_a_full_history_refuses_more_and_changes_nothing():
 def test_only_a_proven_certificate_may_stop_a_simulation():
     env = nw.Environment(VECTORS, THETA, np.full(5, 0.5))
     proven = nw.robust_vaee(VECTORS, floor=True, tau0="lemma")
-    nw.simulate(proven, env, horizon=5, replications=1, stop="gap", eps=3.0, compiled=False)
+    nw.simulate(proven, env, horizon=5, replications=1, stop="gap", eps=3.0)
     with pytest.raises(ValueError, match="`stop` must not be 'gap' with 'robust_vaee'"):
         nw.simulate(nw.robust_vaee(VECTORS), env, horizon=5, replications=1, stop="gap", eps=0.1)
 

@@ -50,8 +50,7 @@ EXITS: dict[str, dict[int, str]] = {
         WITHHELD: "a question has to be answered (the flags are printed), or the certificate is withheld",
     },
     "verify": {DONE: "all is as it was written", DIFFERS: "something differs"},
-    "paper": {DONE: "every check holds", DIFFERS: "a check does not hold"},
-    "demo": {DONE: "done", DIFFERS: "with `--cluster`: results differ from those of one process"},
+    "paper": {DONE: "every finding is confirmed", DIFFERS: "a finding is not confirmed"},
 }
 
 

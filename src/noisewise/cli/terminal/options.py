@@ -7,25 +7,11 @@ import typer
 
 JsonTable = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Compile = Annotated[
-    bool | None,
-    typer.Option(
-        "--compile/--no-compile",
-        help="Make machine code of the rules, or run them in plain Python; default: what is done sooner.",
-    ),
-]
-Processes = Annotated[int | None, typer.Option(help="Processes; default: one per processor.")]
 On = Annotated[
     str | None,
     typer.Option(
-        metavar="ADDRESS",
-        help="Let the workers of a Dask cluster do it: the address of its scheduler, or its scheduler file.",
-    ),
-]
-Mixed = Annotated[
-    bool,
-    typer.Option(
-        "--mixed", help="Go on beside finished work from another type of processor: last digits will differ."
+        metavar="WHERE",
+        help="Number of processes, or the address or file of a Dask scheduler; default: all processors.",
     ),
 ]
 

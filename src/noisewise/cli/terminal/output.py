@@ -67,7 +67,6 @@ def summary_row(simulation: "Simulation") -> dict[str, Any]:
         "policy": simulation.policy,
         "options": simulation.options,
         "replications": n,
-        "engine": simulation.engine,
         "simple_regret": float(final.mean()),
         "standard_error": float(final.std(ddof=1) / math.sqrt(n)) if n > 1 else None,
         "best_found": float((final <= 1e-12).mean()),
@@ -75,6 +74,7 @@ def summary_row(simulation: "Simulation") -> dict[str, Any]:
         "total_precision": float(simulation.total_precision[:, -1].mean()),
         "regret_bound": float(simulation.bound[:, -1].mean()),
         "covered": float(simulation.covered.mean()),
+        "beyond_norm_bound": float(simulation.beyond_norm_bound.mean()),
         "rounds": float(simulation.stopped.mean()),
         "stopped_early": float(simulation.fired.mean()),
     }

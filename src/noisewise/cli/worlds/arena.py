@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from noisewise.cli.terminal.exits import INTERRUPTED
-from noisewise.cli.terminal.options import JsonTable, Mixed, On, Processes, Seed, parse_named, split_list
-from noisewise.cli.terminal.output import console, number, print_json, progress
+from noisewise.cli.terminal.options import JsonTable, On, Seed, parse_named, split_list
+from noisewise.cli.terminal.output import console, number, print_json
 
 #: The rules of a quick arena if none is named: the closest rivals, and few to compile.
 QUICK = [
@@ -23,7 +23,6 @@ QUICK = [
 #: The rules of any other arena if none is named.
 DEFAULT = [
     *QUICK,
-    "weighted_oful",
     "precision_tracking",
     "lingame",
     "frank_wolfe_sampling",
@@ -57,10 +56,8 @@ def arena(
     horizon: Annotated[int, typer.Option(help="Rounds per run.")] = 400,
     replications: Annotated[int | None, typer.Option(help="Runs per match; default: 1000.")] = None,
     seed: Seed = 0,
-    jobs: Processes = None,
     out: Annotated[Path, typer.Option(help="Folder for the matches and the page.")] = Path("arena"),
     on: On = None,
-    mixed: Mixed = False,
     json: JsonTable = False,
 ) -> None:
     """Let rules play against each other in many worlds. Finished matches are kept and not played again."""
@@ -72,19 +69,10 @@ def arena(
     chosen = cells_named(split_list(cells or ["grid"]))
     runs = replications or (QUICK_REPLICATIONS if quick else 1000)
     interrupted = False
-    with progress(quiet=json) as bars:
-        bar = bars.add_task("matches", total=len(entries) * len(chosen), note="")
-
-        def show(done: int, total: int, last: str) -> None:
-            bars.update(bar, completed=done, total=total, note=last)
-
-        try:
-            run_arena(
-                entries, chosen, out, horizon=horizon, replications=runs, seed=seed, processes=jobs,
-                progress=show, on=on, mixed=mixed,
-            )  # fmt: skip
-        except KeyboardInterrupt:
-            interrupted = True
+    try:
+        run_arena(entries, chosen, out, horizon=horizon, replications=runs, seed=seed, on=on)
+    except KeyboardInterrupt:
+        interrupted = True
     result = load_arena(out)
     known = against in result.entries and bool(result.cells)
     page = write_page(result, out / "arena.html", against) if known else None

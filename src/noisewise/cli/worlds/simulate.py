@@ -7,10 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from noisewise.cli.terminal.exits import INTERRUPTED
-from noisewise.cli.terminal.options import Compile, JsonTable, On, Seed, parse_named, split_list
-from noisewise.cli.terminal.output import console, number, print_json, progress, summary_row
+from noisewise.cli.terminal.options import JsonTable, On, Seed, parse_named, split_list
+from noisewise.cli.terminal.output import console, number, print_json, summary_row
 from noisewise.cli.worlds.racers import choose_racers, legend, marks
-from noisewise.cli.worlds.side_by_side import run_all
 
 Rules = Annotated[
     list[str],
@@ -42,11 +41,7 @@ def simulate(
     horizon: Annotated[int, typer.Option(help="Rounds per replication.")] = 1000,
     replications: Annotated[int, typer.Option(help="Independent repetitions.")] = 200,
     seed: Seed = 0,
-    jobs: Annotated[
-        int | None, typer.Option(help="How many run at the same time; default: one per processor.")
-    ] = None,
     on: On = None,
-    compile: Compile = None,
     stop: Annotated[
         str | None, typer.Option(help="The stopping rule: glr, gap, glr-log-log or glr-log.")
     ] = None,
@@ -71,8 +66,7 @@ def simulate(
 
         check_suffix(chart)
     how = {"horizon": horizon, "replications": replications, "seed": seed, "stop": stop, "eps": eps}
-    with progress(quiet=json) as bars:
-        results, interrupted = run_all(bars, racers, env, jobs, how | {"compile": compile}, on)
+    results, interrupted = _simulated(racers, env, how | {"on": on})
     if results and out is not None:
         nw.save_simulations(results, out)
     if results and chart is not None:
@@ -81,6 +75,23 @@ def simulate(
     if interrupted:
         typer.echo(f"Interrupted: {len(results)} of {len(racers)} rules are complete.", err=True)
         raise typer.Exit(INTERRUPTED)
+
+
+def _simulated(racers: dict[str, Any], env: Any, how: dict[str, Any]) -> tuple[list[Any], bool]:
+    """The complete simulations of the rules, in their order, and whether Ctrl-C ended them."""
+    import warnings
+
+    import noisewise as nw
+
+    results: list[Any] = []
+    try:
+        for label, policy in racers.items():
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "theta exceeds")  # it is said below the table
+                results.append(replace(nw.simulate(policy, env, **how), policy=label))
+    except nw.SimulationInterrupted:
+        return results, True
+    return results, False
 
 
 def _world(instance: str, schedule: str | None, noise: str, announced: bool, horizon: int) -> Any:
@@ -173,9 +184,9 @@ def _report(
         screen.print(regret_table(results, "Simple regret at the end, on common random numbers", racers))
         explained = legend(racers[r.policy] for r in results)
         screen.print(*([explained] if explained else []))
-        compiled = [r.policy for r in results if r.engine == "compiled"]
-        if compiled:
-            screen.print(f"Run compiled: {', '.join(compiled)}.", markup=False)
+        for simulation in results:
+            if simulation.caveat:
+                screen.print(f"{simulation.caveat}.", markup=False)
     if left_out:
         screen.print("Left out, because they do not fit:")
         for name, reason in left_out.items():

@@ -85,7 +85,7 @@ def run(
         horizon=horizon,
         replications=replications,
         seed=seed,
-        threads=1,
+        on=1,
         checkpoints=[horizon] if checkpoints is None else checkpoints,
         stop=stop,
         eps=eps,

@@ -1,4 +1,7 @@
-"""One match: one rule in one cell. What is measured, and the file that remembers it."""
+"""Matches: one rule in one cell each, played in parallel and kept in files.
+
+What is finished stays, and is not played again.
+"""
 
 import hashlib
 import json
@@ -6,7 +9,9 @@ import math
 import sys
 import time
 import zipfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +20,23 @@ from numpy.typing import NDArray
 
 from noisewise.arena.cells import Cell
 from noisewise.core.model.dense import Floats
+from noisewise.core.parallel import spread
+from noisewise.core.support.checks import check_count
 from noisewise.core.support.distributions import normal_quantile
-from noisewise.core.support.files import save_arrays
+from noisewise.core.support.files import save_arrays, written_whole
+from noisewise.core.support.randomness import check_seed
 from noisewise.core.support.sources import PACKAGE, sources_hash
 from noisewise.policies import Policy, make_policy
 from noisewise.policies.registry import rule_named
 from noisewise.simulation import simulate
-from noisewise.simulation.engine import COMPILED
-from noisewise.simulation.machine_code import PackedCode, compiled_code
 from noisewise.simulation.results import Simulation
-from noisewise.simulation.simulate import make_run
 
 #: A certificate counts as reached once its bound is at most this times dim/√S: on spheres, theta's length.
 CERTIFIED_AT = 8.0
 #: The rooms that decide how a match comes out.
 ROOMS = ("core", "actions", "designs", "world", "policies", "simulation")
-#: What a match says in words.
-WORDS = ("cell", "entry", "engine", "arithmetic")
+#: The file beside the matches that says which belong together.
+INDEX = "arena.json"
 #: Recommendations within this of the best are the best.
 EQUAL = 1e-12
 
@@ -76,7 +81,7 @@ def _sources_hash(home: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """The outcome, replication by replication; the same replication is the same world for every rule."""
+    """The outcome of every replication; a replication is the same world for every rule."""
 
     cell: str
     entry: str
@@ -86,33 +91,19 @@ class Match:
     certified: NDArray[np.bool_]  # (R,): whether the bound fell to CERTIFIED_AT·dim/√S
     rounds: Floats  # (R,): rounds until then; the horizon if it did not
     precision: Floats  # (R,): share of the precision measured by then
-    microseconds: float  # per round, everything included, compiling not
-    engine: str = ""  # what ran it: "plain" or "compiled"
-    arithmetic: str = ""  # on which processor and with which libraries
+    microseconds: float  # per round, everything included
 
 
-def machine_code(fixture: Fixture) -> PackedCode:
-    """What its rule compiles to here."""
-    env = fixture.cell.environment(fixture.horizon)
-    policy = fixture.entry.policy(env.actions, fixture.horizon)
-    return compiled_code(make_run(policy, env, fixture.horizon, fixture.seed, None, (None, None)))
-
-
-def play(fixture: Fixture, compile: bool | None = None) -> Match:
-    """Play a match on one thread, in the engine that `simulate` chooses or in this one."""
+def play(fixture: Fixture) -> Match:
+    """Play a match in this process."""
     cell, entry = fixture.cell, fixture.entry
     env = cell.environment(fixture.horizon)
-    policy = entry.policy(env.actions, fixture.horizon)
-    shared: dict[str, Any] = {"horizon": fixture.horizon, "seed": fixture.seed, "threads": 1}
-    clock = time.process_time  # others may be busy
+    policy, clock = entry.policy(env.actions, fixture.horizon), time.process_time  # others may be busy
     start = clock()
-    simulation = simulate(policy, env, replications=fixture.replications, compile=compile, **shared)
-    seconds, timed = clock() - start, fixture.replications
-    if simulation.engine == COMPILED:
-        # The clock has seen how machine code was made: some replications are played again.
-        start, timed = clock(), max(1, fixture.replications // 20)
-        simulate(policy, env, replications=timed, compile=True, **shared)
-        seconds = clock() - start
+    simulation = simulate(
+        policy, env, horizon=fixture.horizon, replications=fixture.replications, seed=fixture.seed, on=1
+    )
+    seconds = clock() - start
     totals = [
         (env.sigmas(fixture.horizon, fixture.seed, r) ** -2.0).sum() for r in range(fixture.replications)
     ]
@@ -128,9 +119,7 @@ def play(fixture: Fixture, compile: bool | None = None) -> Match:
         certified=certified,
         rounds=rounds,
         precision=precision,
-        microseconds=1e6 * seconds / (timed * fixture.horizon),
-        engine=simulation.engine,
-        arithmetic=simulation.arithmetic,
+        microseconds=1e6 * seconds / (fixture.replications * fixture.horizon),
     )
 
 
@@ -153,7 +142,7 @@ def read_match(path: Path) -> Match | None:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             parts: dict[str, Any] = {name: file[name] for name in file.files}
-        names: dict[str, Any] = {name: str(parts.pop(name, "")) for name in WORDS}
+        names: dict[str, Any] = {name: str(parts.pop(name)) for name in ("cell", "entry")}
         return Match(**names, microseconds=float(parts.pop("microseconds")), **parts)
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None
@@ -164,3 +153,57 @@ def half_width(values: Floats, confidence: float = 0.95) -> float:
     if len(values) < 2:
         return math.inf
     return float(normal_quantile(0.5 + confidence / 2.0) * values.std(ddof=1) / math.sqrt(len(values)))
+
+
+def run_matches(
+    entries: Sequence[str | Entry],
+    cells: Sequence[Cell],
+    folder: str | PathLike[str],
+    *,
+    horizon: int,
+    replications: int,
+    seed: int,
+    on: Any,
+) -> None:
+    """Play what is missing in a folder; see `noisewise.arena.run_arena`."""
+    check_count("horizon", horizon)
+    check_count("replications", replications)
+    check_seed(seed)
+    fixtures = [
+        Fixture(cell, entry, horizon, replications, seed)
+        for entry in _checked_entries(entries, horizon)
+        for cell in _checked_cells(cells)
+    ]
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    keys = [fixture.key() for fixture in fixtures]
+    with written_whole(target / INDEX) as draft:
+        index = {"horizon": horizon, "replications": replications, "seed": seed, "matches": keys}
+        draft.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    missing = [fixture for fixture in fixtures if read_match(_file(target, fixture)) is None]
+    for fixture, match in spread(play, missing, on, label=f"{len(missing)} of {len(fixtures)} matches"):
+        # Here, and not where it was played: other machines have other disks.
+        save_match(match, _file(target, fixture))
+
+
+def _file(folder: Path, fixture: Fixture) -> Path:
+    return folder / f"{fixture.key()}.npz"
+
+
+def _checked_entries(entries: Sequence[str | Entry], horizon: int) -> list[Entry]:
+    """Entries whose rules and options exist, found out before anything is played."""
+    checked = [entry if isinstance(entry, Entry) else Entry(entry, entry, {}) for entry in entries]
+    if not checked:
+        raise ValueError("`entries` must name at least one rule; got none.")
+    for entry in checked:
+        entry.policy([[1.0, 0.0], [0.0, 1.0]], horizon)
+    names = [entry.name for entry in checked]
+    if doubles := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"`entries` must have different names; got {doubles[0]!r} twice.")
+    return checked
+
+
+def _checked_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
+    if not cells:
+        raise ValueError("`cells` must hold at least one cell; got none.")
+    return cells

@@ -1,1 +1,0 @@
-"""Work shared among processes and threads; who does what changes nothing in the results."""
