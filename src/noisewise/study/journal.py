@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.remarks import warn
 from noisewise.study.intake.events import Happened, events_of
-from noisewise.study.intake.surprises import Surprises
 from noisewise.study.log.flaws import rehearse
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
@@ -30,6 +29,7 @@ from noisewise.study.stores.protocol import (
     moved_on,
     to_json,
 )
+from noisewise.study.surprises import Surprises
 
 #: Seconds during which others may be faster before a change is given up.
 PATIENCE = 30.0

@@ -198,10 +198,10 @@ def _far_off(value: float, sigma: float, sums: list[float], usual: float) -> lis
     count, mean = sums[:2]
     earlier = "an earlier one" if count == 1.0 else f"{count:,.0f} earlier ones"
     off = number(abs(value - mean) / usual, 2)
-    meant = [moved for factor in FACTORS for moved in (value / factor, value * factor)]
+    meant = [moved for factor in FACTORS for moved in (value / factor, value * factor) if value]
     near = [one for one in meant if abs(one - mean) <= 3.0 * usual * max(1.0, abs(one / value))]
     words = f"lies {off} standard errors from {earlier} of the same option, {number(mean)}"
-    if near and value:
+    if near:
         best = min(near, key=lambda one: abs(one - mean))
         return [f"{words}. {number(best, 4)} would fit: are the unit and the decimal point right?"]
     return [f"{words}: amend it if it is a slip."]

@@ -8,7 +8,7 @@ from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study import MeasurementWarning
-from noisewise.study.intake.surprises import Surprises, slips_in
+from noisewise.study.surprises import Surprises, slips_in
 
 
 def make(**question):
