@@ -77,7 +77,6 @@ class Fuzzer:
             (["exclude", store, some("C"), some("gone")], None),
             (["include", store, some("C")], None),
             (["add", store, some("D", "E"), some("F")], None),
-            (["mend", store, some("1"), some("old")], None),
             (["switch", store, "--extra-scatter", some("0.1", "estimate", "0")], None),
             (["slot", store, some("0.1", "0.5")], None),
             (["export", store, "--what", some("measurements", "options", "events")], None),
@@ -108,7 +107,6 @@ def test_every_command_ends_well_or_with_one_sentence(seed, tmp_path):
         assert "Traceback" not in result.output
     study = nw.load_study(store)
     strict(study.certificate().to_json())
-    assert not study._state.ignored
     for name in ("status", "check", "certify"):
         said = CliRunner().invoke(app, [name, str(store)], catch_exceptions=False)
         assert said.exit_code in DOCUMENTED

@@ -57,10 +57,10 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(upkeep.init, run, measurements.ask, measurements.tell, imports.import_),
     *(judgement.status, judgement.best, judgement.certify, judgement.check),
     *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
-    *(measurements.void, measurements.amend, measurements.mend, measurements.fail, measurements.release),
+    *(measurements.void, measurements.amend, measurements.fail, measurements.release),
     *(upkeep.exclude, upkeep.include, upkeep.add, list_studies, upkeep.rename),
     *(upkeep.export, upkeep.rebuild),
-    *(safekeeping.backup, safekeeping.restore, safekeeping.verify, safekeeping.migrate),
+    *(safekeeping.backup, safekeeping.restore, safekeeping.verify),
     *(serve, token, mcp, simulate, arena, policies, design, paper),
 )
 NAMES: dict[Callable[..., None], str] = {imports.import_: "import", list_studies: "list"}

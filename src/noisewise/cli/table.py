@@ -1,14 +1,20 @@
-"""``noisewise TABLE``: how a table is read."""
+"""``noisewise TABLE``: how a table is read, and what it says."""
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noisewise.cli.terminal.exits import WITHHELD, WRONG_CALL, leave
+from noisewise.cli.studies.model import size
+from noisewise.cli.terminal.exits import NOT_YET, WITHHELD, WRONG_CALL, leave
+from noisewise.cli.terminal.flags import in_flags
 from noisewise.cli.terminal.options import split_roles
 from noisewise.cli.terminal.output import print_json
 from noisewise.cli.terminal.refusals import sentence_of
+
+if TYPE_CHECKING:
+    from noisewise.study.answer import Answer
 
 #: The name under which ``noisewise TABLE`` is registered.
 READ = "read-table"
@@ -24,16 +30,42 @@ def read_table(
         str | None, typer.Option(metavar="COLUMN=VALUE", help="Read only the rows with this value.")
     ] = None,
     n: Annotated[int | None, typer.Option("--n", help="Number of readings behind each value.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say how the table is read (default).")
-    ] = True,
+    goal: Annotated[
+        str | None, typer.Option(metavar="max|min", help="Which value is best; default: by its name.")
+    ] = None,
+    eps: Annotated[str | None, typer.Option(help="How far from the best is good enough.")] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence of the answer.")] = 0.95,
+    against: Annotated[
+        str | None, typer.Option(metavar="OPTION", help="Show differences to this option.")
+    ] = None,
+    extra_scatter: Annotated[
+        str, typer.Option(help="Of trials: estimate, a standard deviation, or none.")
+    ] = "estimate",
+    scatter: Annotated[
+        str | None, typer.Option(metavar="pooled|own", help="Whether readings of all options scatter alike.")
+    ] = None,
+    noise_floor: Annotated[str | None, typer.Option(help="Resolution of the values.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the answer as a page.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how the table is read.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Read a table of measurements, and say how it is read."""
+    """Answer a finished table: which option is best, with the bounds of one look. Nothing is kept.
+
+    Exit code 0: the bound is at most eps; without eps: the option is the best. 3: not yet. 4: a question
+    has to be answered, or the certificate is withheld.
+    """
     from noisewise.study.tables.table import read_table as read
 
     try:
         found = read(table, roles=split_roles(map_ or []), where=where, n=n)
+        if not dry_run and found.kind == "read":
+            extra = None if extra_scatter == "none" else size(extra_scatter)
+            answer = found.answer(
+                goal=goal, eps=size(eps), confidence=confidence, against=against, extra_scatter=extra,
+                scatter=scatter, noise_floor=size(noise_floor),
+            )  # fmt: skip
+            _report(answer, html, json)
+            return
     except (ValueError, TypeError, OSError) as problem:
         if not json:
             raise
@@ -45,6 +77,30 @@ def read_table(
         typer.echo(f"Read as: {found}" if found.kind == "read" else str(found))
     if found.kind != "read":
         leave("TABLE", WITHHELD)
+
+
+def _report(answer: "Answer", html: Path | None, json: bool) -> None:
+    """Print the answer, write its page, and leave with its exit code."""
+    if html is not None:
+        answer.report(html)
+    if json:
+        print_json("answer", answer.to_dict() | {"written": [] if html is None else [str(html)]})
+    else:
+        typer.echo(_in_flags(str(answer)))
+        if html is not None:
+            typer.echo(f"Wrote {html}.")
+    certificate = answer.certificate
+    if certificate.withheld:
+        leave("TABLE", WITHHELD)
+    if not certificate.reached and not (certificate.eps is None and certificate.bound == 0.0):
+        leave("TABLE", NOT_YET)
+
+
+def _in_flags(text: str) -> str:
+    def flag(found: re.Match[str]) -> str:
+        return f"--{found[1].replace('_', '-')} {found[2].lower()}"
+
+    return in_flags(re.sub(r'\b(goal|extra_scatter)="?(\w+)"?', flag, text))
 
 
 def with_command(arguments: list[str], commands: list[str]) -> list[str]:

@@ -175,22 +175,6 @@ class Entries(ReaderEntries):
 
         self._record(voided, ("void", measurement, reason), lambda: None)
 
-    def mend(self, event: int, reason: str) -> None:
-        """Settle that an event of the log that cannot be used, and is ignored, stays so; say why.
-
-        Such events come from older versions or from edited logs; `notes` names them. A measurement among them
-        may be amended instead, with its right content.
-        """
-
-        def mended(news: list[Event]) -> Happened:
-            open_ones = [one.event for one in self._state.ignored.values() if one.mended is None]
-            if event not in open_ones:
-                listed = ", ".join(map(str, open_ones)) or "none"
-                raise ValueError(f"`event` must be one that is ignored ({listed}); got {event!r}.")
-            return [("mend", {"event": event, "reason": require_reason(reason)})]
-
-        self._record(mended, ("mend", event, reason), lambda: None)
-
     def amend(
         self, measurement: Measurement | str | int, reason: str, value: Any = None, **told: Any
     ) -> Measurement:

@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.remarks import warn
 from noisewise.study.intake.events import Happened, events_of
-from noisewise.study.log.flaws import rehearse
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
 from noisewise.study.log.told import MeasurementWarning
@@ -19,6 +18,7 @@ from noisewise.study.log.unanswered import (
     is_there,
     new_append,
 )
+from noisewise.study.log.validation import rehearse
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.chain import follow, start_of
 from noisewise.study.stores.protocol import (
@@ -94,12 +94,6 @@ class Journal:
         """When the last event was appended, in seconds since 1970; None before the first."""
         self._catch_up()
         return self._last_at
-
-    @property
-    def chained(self) -> str | None:
-        """When an older log was given its chain of hashes; None if it had one from the beginning."""
-        told = getattr(self._storage, "chained", None)
-        return None if told is None else told(self.name)
 
     def events(self, until: int | None = None) -> list[Event]:
         """The log, or its beginning."""
@@ -227,7 +221,7 @@ class Journal:
     @property
     def _chains(self) -> bool:
         """Whether the store keeps the hashes, and compares what it reads with them."""
-        return hasattr(self._storage, "chained")
+        return getattr(self._storage, "keeps_hashes", False)
 
     def head_at(self, number: int) -> str:
         """The hash of an event, which stands for the log up to it; 0: of the specification alone."""

@@ -55,8 +55,7 @@ class Study(Measuring):
         self._catch_up()
         features = self._state.whitening.notes if self._state.whitening else ()
         alone = [] if len(self._state.ids) > 1 else [f"{self._state.ids[0]} is the only option: add others."]
-        ignored = [one.advice for one in self._state.ignored.values()]
-        return [*self.specification.catalogue.notes, *features, *alone, *self._look_alikes(), *ignored]
+        return [*self.specification.catalogue.notes, *features, *alone, *self._look_alikes()]
 
     def _look_alikes(self) -> list[str]:
         """Names of one kind that are different and look alike."""

@@ -55,7 +55,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 `verdict`, `largest_estimate`, `largest_estimate_value`, `rank`, `n_compared`, `withheld` |
 | `noisewise.certify/1` | `study`, `certificate`, `remedy` (what to do first if it is withheld), `written` |
 | `noisewise.verify/1` | `study`, `agrees`, `problem` (`certify --verify`) |
-| `noisewise.verify-log/1` | `fits`, `verdicts` (a list of `what`, `study`, `n_events`, `head`, `chained`, \
+| `noisewise.verify-log/1` | `fits`, `verdicts` (a list of `what`, `study`, `n_events`, `head`, \
 `event`, `problem`, `said`): the command `verify` |
 | `noisewise.check/1` | `study`, `ok`, `reduced_chi_square`, `freedom`, `p_value`, `expected`, `problems`, \
 `notes`, `worst`, `remedies` (what to do, in words), \
@@ -74,7 +74,6 @@ before), `looks`, `certificate` |
 | `noisewise.slot/1` | `study`, `slots`: see below |
 | `noisewise.report/1` | `study`, `sentence`, `written` |
 | `noisewise.void/1` | `study`, `measurement`, `reason` |
-| `noisewise.mend/1` | `study`, `event`, `reason` |
 | `noisewise.fail/1` | `study`, `job`, `reason` |
 | `noisewise.release/1` | `study`, `jobs` |
 | `noisewise.exclude/1`, `noisewise.include/1` | `study`, `option`, `reason` (of the first) |
@@ -88,7 +87,6 @@ is [JSON lines](storage.md) |
 | `noisewise.rebuild/1` | `study`, `events` |
 | `noisewise.backup/1` | `studies`, `written` |
 | `noisewise.restore/1` | `written`, `kept` (what the old file is called now, or `null`) |
-| `noisewise.migrate/1` | `before`, `now` |
 | `noisewise.arena/1` | `against`, `standings`, `matches`, `ratios` (lists: see below), `horizon`, `seed`, … |
 | `noisewise.paper/1` | `passed`, `checks` (a list of `section`, `name`, `passed`, `detail`), `written` |
 

@@ -42,7 +42,6 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
     if len(pending) > SHOWN:
         words.append(f"  and {len(pending) - SHOWN} more under way")
     words.append(f"Log: {counted(opened.certificate().n_events, 'event')}, head {opened.head[:16]}…")
-    words += [f"Its hashes: {opened.chained}."] if opened.chained else []
     report("status", opened, json, content, words)
 
 

@@ -1,4 +1,4 @@
-"""Measurements and suggestions: ``ask tell fail release void amend mend``."""
+"""Measurements and suggestions: ``ask tell fail release void amend``."""
 
 import re
 from contextlib import nullcontext
@@ -27,7 +27,6 @@ from noisewise.cli.terminal.tables import write_csv
 from noisewise.core.support.files import written_whole
 
 By = Annotated[str | None, typer.Option(help="The name of the person or process that measures.")]
-Ignored = Annotated[int, typer.Argument(help="The number of the ignored event; see status.")]
 Job = Annotated[str, typer.Argument(help="A suggestion, such as ask-17.")]
 Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Suggestions, such as ask-17.")]
 Id = Annotated[str, typer.Argument(metavar="MEASUREMENT", help="The measurement's id (m-17) or key.")]
@@ -174,15 +173,6 @@ def void(store: Store, measurement: Id, reason: Reason, study: Name = None, json
     opened.void(measurement, reason)
     content = {"measurement": measurement, "reason": reason}
     report("void", opened, json, content, f"{measurement} no longer counts: {reason}.")
-
-
-def mend(store: Store, event: Ignored, reason: Reason, study: Name = None, json: Json = False) -> None:
-    """Accept that an unusable event stays ignored. An unusable measurement can be amended instead."""
-    opened = open_study(store, study, write=True)
-    opened.mend(event, reason)
-    report(
-        "mend", opened, json, {"event": event, "reason": reason}, f"Event {event} stays ignored: {reason}."
-    )
 
 
 def fail(store: Store, job: Job, reason: Reason, study: Name = None, json: Json = False) -> None:

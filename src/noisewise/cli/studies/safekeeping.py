@@ -1,4 +1,4 @@
-"""Looking after stores: ``backup restore verify migrate``."""
+"""Looking after stores: ``backup restore verify``."""
 
 import sys
 from dataclasses import asdict
@@ -72,22 +72,6 @@ def backup(store: Store, path: Path, json: Json = False) -> None:
         print_json("backup", {"studies": names, "written": str(path)})
     else:
         say(f"Wrote {path}: {', '.join(names) or 'no studies'}.")
-
-
-def migrate(store: Store, json: Json = False) -> None:
-    """Bring a store that an older noisewise wrote up to date. A file gets a backup beside it."""
-    import noisewise as nw
-    from noisewise.study.stores.secrets import without_secrets
-
-    refuse_server(store, "migrate", "run it on the server's machine")
-    before, now = nw.migrate_store(store)
-    if json:
-        print_json("migrate", {"before": before, "now": now})
-    else:
-        say(
-            f"{without_secrets(store)} has schema {now}"
-            + (" already." if before == now else f" now; before, it had {before}.")
-        )
 
 
 def _standard_input() -> str:

@@ -44,7 +44,11 @@ EXITS: dict[str, dict[int, str]] = {
         DIFFERS: "the candidate is slower than the baseline by more than eps",
         NOT_YET: "undecided within the budget",
     },
-    "TABLE": {DONE: "the table was understood", WITHHELD: "a question has to be answered; flags are printed"},
+    "TABLE": {
+        DONE: "the best option, within eps, is known; with `--dry-run`: the table was understood",
+        NOT_YET: "the bound is above eps, or another option may be the best",
+        WITHHELD: "a question has to be answered (the flags are printed), or the certificate is withheld",
+    },
     "verify": {DONE: "all is as it was written", DIFFERS: "something differs"},
     "paper": {DONE: "every check holds", DIFFERS: "a check does not hold"},
     "demo": {DONE: "done", DIFFERS: "with `--cluster`: results differ from those of one process"},

@@ -226,7 +226,9 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
     model, sizes = analysis.state.model, analysis.sizes
     said = analysis.model.assumptions(sizes)
     if sizes.extra_scatter or model.extra_scatter is not None:
-        scatter = with_limit(sizes.extra_scatter, sizes.largest_scatter, analysis.specification.value_scale)
+        scatter = with_limit(
+            sizes.extra_scatter, sizes.largest_scatter, analysis.specification.value_scale, sizes.freedom
+        )
         arms = "" if analysis.columns.arm is None else "; a difference of two arms lacks it once"
         said.append(
             f"every error bar lacks the same extra scatter, {scatter}, which is added in squares{arms}"

@@ -45,9 +45,8 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     specification, state = analysis.specification, analysis.state
     check = check_fit(analysis) if check is None else check
     found = recommend(analysis)
-    unusable = tuple(one.advice.removesuffix(".") for one in state.unusable())
     withheld = (
-        (*check.problems, *unusable, *_lost_to_rounding(analysis), *broken_promises(analysis))
+        (*check.problems, *_lost_to_rounding(analysis), *broken_promises(analysis))
         if found is not None
         else ()
     )
@@ -67,7 +66,7 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         amount=amount(analysis.state, analysis.columns),
         **_reach(analysis, found, claim),
         approximate=approximations(analysis),
-        notes=(*_notes(analysis, found, claim), *(one.advice for one in state.ignored.values())),
+        notes=tuple(_notes(analysis, found, claim)),
         radius=analysis.model.radius_once if analysis.once else analysis.model.radius,
         looks=state.looks,
         evidence=analysis.evidence,

@@ -127,7 +127,7 @@ def check_fit(analysis: Analysis) -> Check:
             )
         elif p_value < SUSPICIOUS:
             problems.append(_misfit(analysis, reduced) if off is None else f"{off}")
-    if (pool := unequal_scatter(columns, UNEQUAL)) is not None:
+    if not analysis.own_scatter and (pool := unequal_scatter(columns, UNEQUAL)) is not None:
         problems.append(
             f"the scatter within {columns.pools[pool]} differs from one measurement to the next by more than "
             "chance"

@@ -128,11 +128,6 @@ class Measurements:
         self._live[number - 1] = 0
         self._columns = None
 
-    def revive(self, number: int) -> None:
-        """Let a measurement count that could not be used before it was corrected."""
-        self._live[number - 1] = 1
-        self._columns = None
-
     def from_tables(self) -> tuple[Codes, Codes, Codes]:
         """The numbers of measurements that came from tables without keys, their rows, and which table it was.
 

@@ -65,7 +65,9 @@ ReaderName = Annotated[
         help="What reads the output, as name:choice=value; default: a number or JSON.",
     ),
 ]
-Shell = Annotated[bool, typer.Option("--shell", help="Let sh read the command; values are quoted for it.")]
+Shell = Annotated[
+    bool, typer.Option("--shell", help='Let sh read the command; it finds values in "$NOISEWISE_OPTION".')
+]
 
 
 class CommandBehindDashes(TyperCommand):
