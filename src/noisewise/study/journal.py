@@ -33,6 +33,8 @@ from noisewise.study.surprises import Surprises
 
 #: Seconds during which others may be faster before a change is given up.
 PATIENCE = 30.0
+#: Events that change what earlier measurements say.
+CORRECTIONS = {"void", "amend"}
 Decide = Callable[[list[Event]], Happened]
 Answer = TypeVar("Answer")
 
@@ -292,7 +294,7 @@ class Journal:
 
     def _apply(self, events: Sequence[Event], *, rehearsed: bool = False) -> None:
         if events:
-            if any(event.kind in ("void", "amend") for event in events):
+            if self._surprises is not None and {event.kind for event in events} & CORRECTIONS:
                 self._surprises = None
             self._state.apply_all(events, rehearsed=rehearsed)
             self._keyed.note(events)

@@ -72,7 +72,8 @@ class Surprises:
         self._count = sizes.size
         self._least, self._most = float(sizes.min(initial=math.inf)), float(sizes.max(initial=0.0))
         recent = (state.told[n - 1] for n in columns.number[-RECENT:].tolist())
-        self._recent = {(_probe(one), one["value"], one.get("shown")): None for one in recent}
+        #: Hashes, which the garbage collector does not look at.
+        self._recent = {hash((_probe(one), one["value"], one.get("shown"))): None for one in recent}
 
     def take(self, state: State, body: dict[str, Any], written: Any = None) -> list[str]:
         """Take in the next measurement; warnings about it.
@@ -90,7 +91,7 @@ class Surprises:
         sigma = body["sigma"] if kind in (KNOWN, COUNTS) else None
         sums = self._sums.get(probe)
         said = []
-        if (reading := (probe, value, shown)) in self._recent:
+        if (reading := hash((probe, value, shown))) in self._recent:
             said += _repeated(kind, shown)
         if sums is None:
             said += self._unlike_all(probe, value)
@@ -100,11 +101,11 @@ class Surprises:
             away = value - mean
             if sigma is None or not weight:
                 said += _other_unit(value, mean) if abs(away) > 0.5 * abs(mean) else ()
-            else:
+            elif away * away > self._far**2 * sigma**2:
                 scatter = squares / (count - 1.0) if count > 2.0 else 0.0
-                usual = max(sigma * sigma, scatter) + max(1.0 / weight, scatter / count)
+                usual = max(sigma**2, scatter) + max(1.0 / weight, scatter / count)
                 if away * away > self._far**2 * usual:
-                    said += _far_off(value, sigma, sums, math.sqrt(usual))
+                    said += _far_off(value, sums, math.sqrt(usual))
             sums[0] = count = count + 1.0
             sums[1] = mean = mean + away / count
             sums[2] = squares + away * (value - mean)
@@ -193,7 +194,7 @@ def _repeated(kind: str, shown: float | None) -> list[str]:
     ]
 
 
-def _far_off(value: float, sigma: float, sums: list[float], usual: float) -> list[str]:
+def _far_off(value: float, sums: list[float], usual: float) -> list[str]:
     """How far a value lies from what is known of its option, and what it may have been meant to be."""
     count, mean = sums[:2]
     earlier = "an earlier one" if count == 1.0 else f"{count:,.0f} earlier ones"
