@@ -115,7 +115,7 @@ class Surprises:
             if not self._known and isinstance(written, str) and (pair := PLUS_MINUS.match(written)):
                 said.append(
                     f"was read as a value with its standard error. If {pair[2]} is the standard deviation of "
-                    f"n readings, amend it: value={pair[1]}, sd={pair[2]}, n=..."
+                    f"n readings, amend it with sd={pair[2]} and n=."
                 )
             self._known += 1
         elif kind == NONE:
