@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.remarks import warn
 from noisewise.study.intake.events import Happened, events_of
-from noisewise.study.intake.surprises import Surprises
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
 from noisewise.study.log.told import MeasurementWarning
@@ -30,9 +29,12 @@ from noisewise.study.stores.protocol import (
     moved_on,
     to_json,
 )
+from noisewise.study.surprises import Surprises
 
 #: Seconds during which others may be faster before a change is given up.
 PATIENCE = 30.0
+#: Events that change what earlier measurements say.
+CORRECTIONS = {"void", "amend"}
 Decide = Callable[[list[Event]], Happened]
 Answer = TypeVar("Answer")
 
@@ -292,7 +294,7 @@ class Journal:
 
     def _apply(self, events: Sequence[Event], *, rehearsed: bool = False) -> None:
         if events:
-            if any(event.kind in ("void", "amend") for event in events):
+            if self._surprises is not None and {event.kind for event in events} & CORRECTIONS:
                 self._surprises = None
             self._state.apply_all(events, rehearsed=rehearsed)
             self._keyed.note(events)

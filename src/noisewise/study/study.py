@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.files import as_path, written_whole
 from noisewise.core.support.text import look_alikes, printable, some_of
-from noisewise.core.support.words import as_html, counted
+from noisewise.core.support.words import as_html, counted, titled
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
@@ -328,7 +328,7 @@ class Study(Measuring):
     def _repr_html_(self) -> str:
         certificate = self.certificate()
         good = False if certificate.withheld else True if certificate.reached else None
-        return as_html(f"Study {self.name}", self._lines(), good=good)
+        return as_html(titled(self.name), self._lines(), good=good)
 
     def _lines(self) -> list[str]:
         specification, certificate = self.specification, self.certificate()

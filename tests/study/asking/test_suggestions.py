@@ -41,7 +41,7 @@ def test_a_size_that_waits_for_options_gets_options_until_there_is_a_bound():
     study, truth = featured(26, rng)
     for asked in range(24):
         job = follow(study, truth, rng)
-        assert "wanted to estimate how far options deviate from their features" in job.why
+        assert "shows how far options deviate from their features" in job.why
         assert len(set(study.frame("measurements")["option"])) == asked + 1
     assert study.certificate().bound < 8.0
 
@@ -68,15 +68,15 @@ def test_a_bound_that_reckons_with_what_is_under_way_says_so():
         study.tell(option=option, value=value, se=0.3)
     now = rounded_up(study.certificate().bound)
     first, second = study.ask(2, sigma=0.3)
-    assert f"expected to fall from {now} to " in first.why
+    assert f"may fall from {now} to " in first.why
     assert f"from {now} " not in second.why
-    assert "(when what is under way has come in) to " in second.why
+    assert "may fall from an expected " in second.why
     *_, last = study.ask(8, sigma=0.01)
-    assert "which is expected to be 0 (when what is under way has come in)" in last.why
+    assert "the bound is expected to be 0" in last.why
     assert study.certificate().bound > 0.0
     for job in study.pending:
         study.tell(job, {"a": 0.0, "b": 1.0, "c": 1.3}[job.option], se=0.01)
-    assert "which is 0 already" in study.ask()[0].why
+    assert "the bound is 0 if the measurements fit" in study.ask()[0].why
 
 
 @pytest.mark.parametrize("block", [["Mon"], ("Mon",), {"Mon": 1}, b"Mon", float("nan"), np.float64("nan")])

@@ -96,3 +96,47 @@ def test_measurements_are_called_what_they_are(told, amount):
         study.tell(option=option, **told)
     assert study.certificate().amount == amount
     assert amount in repr(study)
+
+
+def disagreeing(options=9, repeats=3, scatter=0.3):
+    rng = np.random.default_rng(2)
+    study = nw.create_study(options=[f"o{k}" for k in range(options)], eps=0.5)
+    for _ in range(repeats):
+        for k in range(options):
+            study.tell(option=f"o{k}", value=k + rng.normal(0.0, scatter), se=0.1)
+    return study
+
+
+def test_a_number_that_is_stated_after_looking_makes_the_confidence_approximate():
+    study = disagreeing()
+    study.switch(extra_scatter=0.3)
+    found = study.certificate()
+    assert found.approximate == ("the extra scatter was stated after 27 measurements had been seen",)
+    assert "with about 95 % confidence" in found.sentence
+    before = nw.create_study(options=["A", "B"], eps=0.5, extra_scatter=0.3)
+    for option in ("A", "B"):
+        before.tell(option=option, value=1.0, se=0.1)
+    assert not before.certificate().approximate
+
+
+def test_error_bars_that_were_all_multiplied_make_the_confidence_approximate():
+    study = disagreeing()
+    for number in range(1, 28):
+        study.amend(f"m-{number}", "too small", se=0.27)
+    assert study.certificate().approximate == ("error bars were multiplied by 2.7 after they had been seen",)
+    study = disagreeing(scatter=0.1)
+    study.amend("m-1", "a slip", se=0.2)
+    assert not study.certificate().approximate
+
+
+@pytest.mark.parametrize("repeats", [3, 6])
+def test_what_the_check_advises_is_not_withheld_afterwards(repeats):
+    study = disagreeing(repeats=repeats, scatter=0.5)
+    (found,) = [cause for cause in study.check().causes if cause.kind == "scatter"]
+    if found.switch:
+        study.switch(**found.switch)
+    else:
+        assert "needs 20" in found.words
+        study.switch(**found.remedy["state"])
+    assert not study.certificate().withheld
+    assert study.certificate().approximate

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from uncertainties import ufloat
 
-from noisewise.study.inputs.error_bars import read_measured
+from noisewise.study.inputs.error_bars import power_of_sizes, read_measured
 from noisewise.study.inputs.numbers import read_value
 from noisewise.study.models.scatter import upper_limit
 
@@ -133,3 +133,11 @@ def test_the_upper_limit_of_a_scatter_holds_at_every_moment():
     assert np.median(limits[:, 2]) < 1.6
     assert np.median(limits[:, -1]) < 1.2
     assert upper_limit(1.0, 1, 0.05) == math.inf
+
+
+@pytest.mark.parametrize(("power", "said"), [(-1.0, ("var",)), (-0.5, None), (0.0, ("sd",)), (-0.75, None)])
+def test_error_bars_beside_numbers_of_readings_say_what_they_are(power, said):
+    rng = np.random.default_rng(8)
+    n = rng.integers(3, 40, 24).astype(float)
+    found = power_of_sizes(2.0 * n**power * np.exp(rng.normal(0.0, 0.1, 24)), n)
+    assert (None if found is None else found[1:2]) == said

@@ -211,4 +211,4 @@ def test_differences_have_no_blocks():
     study.tell(plus="A", minus="C", value=0.5, se=0.3)
     with pytest.raises(ValueError, match="`block` must be left out: this study measures differences"):
         study.plan(block=3)
-    assert "no blocks" in str(study.plan(paths=3))
+    assert "differences, which no block shifts" in str(study.plan(paths=3))

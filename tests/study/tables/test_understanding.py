@@ -185,3 +185,11 @@ def test_readings_by_option_are_read_as_such():
     assert table.kind == "read"
     assert len(table.rows) == 8
     assert table.rows[3] == {"option": "B", "value": 2.2}
+
+
+def test_variances_beside_numbers_of_readings_are_noticed():
+    sizes = (3, 5, 8, 13, 21, 4, 6, 30)
+    rows = {"alloy": list("ABCDEFGH"), "hardness": [float(k) for k in range(8)], "n": list(sizes)}
+    told = nw.read_table(pl.DataFrame(rows | {"se": [4.0 / n for n in sizes]}))
+    assert "--map var=se" in str(told)
+    assert not nw.read_table(pl.DataFrame(rows | {"se": [2.0 / n**0.5 for n in sizes]})).notes

@@ -87,6 +87,11 @@ def counted(count: float, thing: str) -> str:
     return " ".join([shown, first if count == 1 else f"{first}s", *rest])
 
 
+def titled(name: str) -> str:
+    """A study as a title; the default name is none."""
+    return "Study" if name == "study" else f"Study {name}"
+
+
 def usual_measurements(count: float, digits: int = 3) -> str:
     """1 usual measurement, 2.5 usual measurements."""
     said = number(count, digits)

@@ -22,8 +22,8 @@ LACKED = {
     MORE_OPTIONS: "options deviate from their features",
     MORE_REPEATS: "measurements scatter beyond their error bars",
 }
-#: To which moment a bound belongs that reckons with what is under way.
-AFTERWARDS = " (when what is under way has come in)"
+#: What is said of a bound that takes what is under way as if it had come out as expected.
+EXPECTED = "an expected "
 #: A bound that stays above this part of what it was has hardly been lowered.
 HARDLY = 0.99
 
@@ -51,7 +51,7 @@ class Reasons:
         self._looks, self._ids = looks_at(analysis), analysis.state.ids
 
     def why(self, chosen: Proposal, found: Recommended | None, under_way: list[UnderWay]) -> str:
-        """One line, such as "4th look at C17: its race with B2 decides the bound, 0.52 now …"."""
+        """One line, such as "4th look at C17: against the leader B2, the bound may fall from 0.5 to 0.4"."""
         if chosen.minus != NOBODY:
             start = f"compare {self._ids[chosen.option]} with {self._ids[chosen.minus]}"
             waiting = sum({one.option, one.minus} == {chosen.option, chosen.minus} for one in under_way)
@@ -60,8 +60,8 @@ class Reasons:
             start = self._look(chosen.option, waiting)
         if self._analysis.once:
             parts = ["its turn, whatever was seen (looking before the end breaks the promise)"]
-        elif chosen.leader is not None:
-            parts = [self._race(chosen, AFTERWARDS if under_way else "")]
+        elif chosen.leader is not None and self._analysis.columns.value.size:
+            parts = [self._race(chosen, EXPECTED if under_way else "")]
         else:
             parts = [self._standing(chosen, found), self._wanted(chosen.option)]
         if waiting:
@@ -69,10 +69,17 @@ class Reasons:
         sigmas = self._analysis.sigmas.estimated
         if self._sigma is not None and sigmas.size:
             worth = (float(np.median(sigmas)) / self._sigma) ** 2
-            parts.append(f"this slot is worth {usual_measurements(worth, 2)}")
+            parts.append(f"worth {usual_measurements(worth, 2)}")
         return f"{start}: {', '.join(part for part in parts if part)} ({self._policy})"
 
     def _look(self, option: int, waiting: int) -> str:
+        items = self._analysis.state.items
+        if items:
+            return (
+                f"{self._ids[option]} on more items"
+                if self._looks[option]
+                else f"first items of {self._ids[option]}"
+            )
         looks = int(self._looks[option])
         which = "first" if looks + waiting == 0 else ordinal(looks + waiting + 1)
         return f"{which} look at {self._ids[option]}"
@@ -82,13 +89,13 @@ class Reasons:
         lacking = self._analysis.sizes.lacking if self._policy == RACE else ()
         if not lacking or (lacking[0] == MORE_OPTIONS and self._looks[option] > 0):
             return ""
-        return f"wanted to estimate how far {LACKED[lacking[0]]}"
+        return f"shows how far {LACKED[lacking[0]]}"
 
-    def _race(self, chosen: Proposal, when: str) -> str:
-        """Which race it is for, and how far the bound is expected to fall.
+    def _race(self, chosen: Proposal, expected: str) -> str:
+        """Which race it is for, and how far the bound may fall.
 
         What is under way is taken as if it had come out as expected, so that the bound is not that of the
-        certificate: ``when`` says so.
+        certificate: then ``expected`` says so. Nor is it where the certificate is withheld.
         """
         ids = self._ids
         leader = ids[chosen.leader or 0]
@@ -98,22 +105,21 @@ class Reasons:
             where = "a new block" if self._block is None else f"block {self._block}"
             return f"the leader opens {where}, so that others are compared with it"
         rival = chosen.rival if chosen.helped is None else chosen.helped
-        decides = "decides the bound" if rival == chosen.rival else "is nearly the one that decides the bound"
         ends = {chosen.option, chosen.minus} - {NOBODY}
         if ends == {chosen.leader, rival}:
-            race = f"this race {decides}"
+            race = ""
         elif chosen.minus == NOBODY and chosen.option == rival:
-            race = f"its race with {leader} {decides}"
+            race = f"against the leader {leader}, "
         elif chosen.minus == NOBODY and chosen.option == chosen.leader:
-            race = f"it leads, and its race with {ids[rival]} {decides}"
+            race = f"it leads; against {ids[rival]}, "
         else:
-            race = f"it tells most about {ids[rival]} against {leader}, a race that {decides}"
+            race = f"tells most about {ids[rival]} against the leader {leader}, "
         if chosen.bound <= 0.0:
-            return f"{race}, which {'is expected to be 0' if when else 'is 0 already'}{when}"
+            return f"{race}the bound is {'expected to be ' if expected else ''}0 if the measurements fit"
         now, then = map(self._analysis.specification.value_scale.short, (chosen.bound, chosen.after))
         if now == then or chosen.after > HARDLY * chosen.bound:
-            return f"{race}, {now}{when}, which one measurement alone hardly lowers"
-        return f"{race}: expected to fall from {now}{when} to {then}"
+            return f"{race}which hardly lowers the bound, {expected}{now}"
+        return f"{race}the bound may fall from {expected}{now} to {then}"
 
     @functools.cached_property
     def _errors(self) -> Floats:

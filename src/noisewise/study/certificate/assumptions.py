@@ -239,6 +239,9 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
     return said
 
 
+#: How near factors of error bars have to be for one number.
+ALIKE = 0.02
+
 #: In the order in which they are listed; whatever a cheaper bound needs is added here.
 Topic = Callable[[Analysis, Check], list[str]]
 TOPICS: tuple[Topic, ...] = (
@@ -277,6 +280,11 @@ def approximations(analysis: Analysis) -> tuple[str, ...]:
         reasons.append("the size of the deviations was estimated from the same measurements")
     if model.extra_scatter == ESTIMATE:
         reasons.append("the extra scatter was estimated from the same measurements")
+    for name, told in analysis.state.stated.items():
+        if told and getattr(model, name) is not None:
+            seen = counted(told, "measurement")
+            reasons.append(f"the {name.replace('_', ' ')} was stated after {seen} had been seen")
+    reasons += _rescaled(analysis)
     present = _kinds(analysis) - {KNOWN}
     if NONE in present and not analysis.once and not analysis.own_scatter:
         reasons.append(
@@ -284,6 +292,21 @@ def approximations(analysis: Analysis) -> tuple[str, ...]:
             "not depend on their values"
         )
     return (*reasons, *_by_logarithms(analysis), *analysis.model.approximations(present))
+
+
+def _rescaled(analysis: Analysis) -> list[str]:
+    """Error bars that were multiplied by one number after they had been seen."""
+    state = analysis.state
+    known = set(analysis.columns.number[analysis.columns.kind == KINDS.index(KNOWN)].tolist())
+    pairs = [(old[0], state.told[at - 1]) for at, old in state.superseded.items() if at in known]
+    factors = [now["sigma"] / old["sigma"] for old, now in pairs if old.get("sigma") and old["kind"] == KNOWN]
+    if 2 * len(factors) < len(known) or not factors:
+        return []
+    usual = float(np.median(factors))
+    alike = np.abs(np.array(factors) / usual - 1.0) < ALIKE
+    if abs(usual - 1.0) < ALIKE or 2 * alike.sum() < len(known):
+        return []
+    return [f"error bars were multiplied by {number(usual)} after they had been seen"]
 
 
 def _by_logarithms(analysis: Analysis) -> list[str]:

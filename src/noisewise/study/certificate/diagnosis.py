@@ -40,7 +40,7 @@ from noisewise.study.certificate.causes.offsets import labelled_offsets, offsets
 from noisewise.study.certificate.causes.readings import about_own_readings, unequal_readings
 from noisewise.study.certificate.causes.rows import wrong_rows
 from noisewise.study.certificate.causes.scatters import unequal_bars
-from noisewise.study.certificate.causes.sizes import wrong_sizes
+from noisewise.study.certificate.causes.sizes import check_after, wrong_sizes
 from noisewise.study.certificate.causes.table import Table
 from noisewise.study.certificate.causes.unbarred import wrong_reading
 from noisewise.study.certificate.check import SUSPICIOUS, UNEQUAL, Check, tails
@@ -189,8 +189,9 @@ def _in_words(table: Table, causes: list[Cause], misfit: bool) -> list[str]:
     if not misfit or (causes and causes[0].kind in (ROW, UNIT)):
         return said
     fixes = []
-    if table.analysis.model.way_out:
-        fixes.append(table.analysis.model.way_out)
+    analysis = table.analysis
+    if analysis.model.way_out and check_after(analysis, {"model": "independent"}).ok:
+        fixes.append(analysis.model.way_out)
     columns = table.columns
     advised = any(one.kind in (ORDER, OFFSETS) for one in causes)
     if not advised and not any(columns.blocks[code] != NO_BLOCK for code in np.unique(columns.block)):

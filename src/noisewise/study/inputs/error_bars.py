@@ -52,6 +52,31 @@ class Measured(NamedTuple):
 Bounds = tuple[float, float]
 
 
+#: What falls with which power of the number of readings, and how one sees it.
+POWERS = (
+    (-1.0, ("variances", "var", "times the number of readings it is about constant")),
+    (0.0, ("standard deviations", "sd", "it does not fall with the number of readings")),
+)
+#: Rows from which on that is judged; how near a power must be, and how far from that of standard errors.
+FEWEST_SIZES, NEAR_POWER, CLEAR = 8, 0.2, 3.0
+
+
+def power_of_sizes(se: Floats, n: Floats) -> tuple[str, str, str] | None:
+    """What numbers beside numbers of readings look like, if not like standard errors, which fall as n^-1/2.
+
+    Returns what they are, what to tell them as, and why.
+    """
+    usable = np.isfinite(se) & np.isfinite(n) & (se > 0.0) & (n >= 1.0)
+    log_n, log_se = np.log(n[usable]), np.log(se[usable])
+    if log_n.size < FEWEST_SIZES or not (spread := float(((log_n - log_n.mean()) ** 2).sum())) > 0.0:
+        return None
+    power = float((log_n - log_n.mean()) @ log_se) / spread
+    rest = log_se - log_se.mean() - power * (log_n - log_n.mean())
+    off = math.sqrt(float(rest @ rest) / (log_n.size - 2) / spread)
+    clear = abs(power + 0.5) > CLEAR * off
+    return next((said for exact, said in POWERS if clear and abs(power - exact) < NEAR_POWER), None)
+
+
 def read_measured(
     given: dict[str, Any],
     *,

@@ -21,7 +21,7 @@ from noisewise.study.log.jobs import OPEN as OPEN
 from noisewise.study.log.jobs import Job as Job
 from noisewise.study.log.jobs import job_of as job_of
 from noisewise.study.log.measurements import NOBODY, Contents, Measurements
-from noisewise.study.log.model_choice import ModelChoice
+from noisewise.study.log.model_choice import SIZES, ModelChoice
 from noisewise.study.log.specification import ANY_TIME, BLIND, SYMMETRIC, PolicyChoice, Specification
 from noisewise.study.log.validation import CHUNK, find_flaw, flawed
 from noisewise.study.stores.protocol import DamagedError, Event
@@ -76,6 +76,7 @@ class State:
         self._features: Floats | None = self.whitening.apply(catalogue.values) if self.whitening else None
         self.model = specification.first_model
         self.switched: int | None = None  # measurements that had been told when the model was last changed
+        self.stated: dict[str, int] = {}  # measurements that had been told when a size was stated
         self.excluded: dict[int, str] = {}
         self.changed = False
         self.measurements = Measurements(logs=specification.value_scale.log)
@@ -298,6 +299,10 @@ class State:
 
     def _on_switch(self, body: dict[str, Any], event: Event) -> None:
         model = ModelChoice(**body["model"])
+        for name in SIZES:
+            if (size := getattr(model, name)) != getattr(self.model, name):
+                first = getattr(self.specification.first_model, name)
+                self.stated[name] = len(self.told) if isinstance(size, float) and size != first else 0
         if model != self.model or "looks" not in body:
             self.model, self.switched = model, len(self.told)
         if "looks" in body:

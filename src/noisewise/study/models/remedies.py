@@ -1,9 +1,9 @@
 """What to do about a misfit, as words for people and as arguments of `Study.switch`."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from noisewise.study.inputs.value_scale import ValueScale
-from noisewise.study.log.model_choice import ESTIMATE
+from noisewise.study.log.model_choice import ESTIMATE, SIZES, facts_of
 from noisewise.study.models.sizes.variance_components import Likelihood, estimate_one
 
 #: A difference in -2·log L that tells two models apart: about 20 to 1 in likelihood.
@@ -18,21 +18,37 @@ NO_REPEATS = (
 
 
 class Remedy(NamedTuple):
-    """One thing to do."""
+    """Another model, and why."""
 
-    words: str
+    why: str
     switch: dict[str, str]  # arguments of `Study.switch`
     sizes: tuple[float, float]  # of deviation and extra scatter
     gain: float = 0.0  # by how much they raise log L
 
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The same switch with numbers in the place of what would be estimated."""
+        sizes = dict(zip(SIZES, self.sizes, strict=True))
+        model = self.switch.get("model")
+        needed = ["deviation"] if model is not None and facts_of(model).has_deviation else []
+        needed += [name for name in SIZES if name in self.switch]
+        return self.switch | {name: sizes[name] for name in needed}
 
-def more_scatter(likelihood: Likelihood, scale: ValueScale) -> Remedy:
+    def in_words(self, scale: ValueScale) -> str:
+        """What to switch to, as arguments, with the sizes that are estimated."""
+        stated = self.stated
+        said = []
+        for name, value in self.switch.items():
+            size = stated.get("deviation") if name == "model" else stated[name]
+            said.append(f'{name}="{value}"' + ("" if size is None else f" (size {scale.error(size)})"))
+        return " with ".join(said)
+
+
+def more_scatter(likelihood: Likelihood) -> Remedy:
     """Extra scatter, where repeats disagree."""
-    size = estimate_one(lambda size: likelihood(0.0, size), likelihood.tried)
-    return scatter_of(0.0, size, scale)
+    return scatter_of(0.0, estimate_one(lambda size: likelihood(0.0, size), likelihood.tried))
 
 
-def scatter_of(deviation: float, size: float, scale: ValueScale) -> Remedy:
+def scatter_of(deviation: float, size: float) -> Remedy:
     """Extra scatter of this size beside deviations of that one."""
-    words = f'{DISAGREE}: switch to extra_scatter="{ESTIMATE}" (size {scale.error(size)})'
-    return Remedy(words, {"extra_scatter": ESTIMATE}, (deviation, size))
+    return Remedy(DISAGREE, {"extra_scatter": ESTIMATE}, (deviation, size))

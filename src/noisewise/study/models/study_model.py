@@ -148,11 +148,7 @@ class StudyModel(ABC):
 
     def remedy(self, likelihood: Likelihood, sizes: Sizes, sums: Sums) -> Remedy | None:
         """What to do about a chi-square that is too large; None if nothing is known beyond the usual."""
-        return (
-            more_scatter(likelihood, self.specification.value_scale)
-            if self.choice.extra_scatter != ESTIMATE
-            else None
-        )
+        return more_scatter(likelihood) if self.choice.extra_scatter != ESTIMATE else None
 
     def standing_out(self, sums: Sums, fit: Fit, deviation: float) -> Floats | None:
         """How far each option lies from what the model expects of it, in standard errors, large being good.

@@ -14,7 +14,7 @@ from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed, generator
 from noisewise.core.support.remarks import progress
 from noisewise.core.support.words import as_html, counted, percent
-from noisewise.study.asking.coming import expected_manner
+from noisewise.study.asking.coming import DIFFERENCE, expected_manner, usual_probe
 from noisewise.study.asking.decision import some_allowed
 from noisewise.study.inputs.error_bars import BOUNDED
 from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
@@ -181,7 +181,7 @@ def make_plan(
             work, watch = WORK / len(ways), partial(_tell, way, len(ways))
             made.append(_forecast(question, name, levels, worlds, seed, work, watch, workers))
     in_words = noise_in_words(noise, ways[0][1], scale, priced=menu is not None)
-    assumed = _assumed(blocks, in_words, analysis.state.policy.name, once=analysis.once)
+    assumed = _assumed(analysis, blocks, in_words)
     if menu is not None:
         made.sort(key=lambda forecast: (forecast.cost, forecast.cost_high))
     reasons = tuple(dict.fromkeys([*withheld, *analysis.sigmas.waiting]))
@@ -212,19 +212,22 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
     return notes
 
 
-def _assumed(blocks: ComingBlocks, noise: str, rule: str, *, once: bool) -> list[str]:
+def _assumed(analysis: Analysis, blocks: ComingBlocks, noise: str) -> list[str]:
     """What the simulation goes by, in words."""
     so_far = " (as so far)" if blocks.as_so_far else ""
-    if blocks.size is not None:
+    if usual_probe(analysis) == DIFFERENCE:
+        made = ["differences, which no block shifts"]
+    elif blocks.size is not None:
         made = [f"blocks of {blocks.size}{so_far}"]
         if blocks.room:
             made.append(f"the present one filled up first ({blocks.room} more) and not counted")
     else:
-        made = [f"all in block {blocks.name}"] if blocks.name else ["no blocks"]
-    if once:
+        outside = "outside of blocks" if (analysis.columns.block > 0).any() else "no blocks"
+        made = [f"all in block {blocks.name}" if blocks.name else outside]
+    if analysis.once:
         return [*made, noise, "every option in turn, and one look at the end"]
     asked = "asked for one by one" if blocks.batch == 1 else f"{blocks.batch} asked for at once"
-    return [*made, asked, noise, f"the rule {rule}"]
+    return [*made, asked, noise, f"the rule {analysis.state.policy.name}"]
 
 
 def _forecast(

@@ -82,7 +82,8 @@ class Worth:
         lines = [self.sentence]
         top = self.ledger.sort("share", descending=True, maintain_order=True)[:SHOWN]
         if len(top):
-            bounds = "" if self.withheld else "; bound before and after"
+            bounded = not self.withheld and top["bound_after"].is_not_null().any()
+            bounds = "; bound before and after" if bounded else ""
             lines.append(f"Worth most (share of what was learnt{bounds}):")
         for row in top.to_dicts():
             what = row["option"] if row["minus"] is None else f"{row['option']} - {row['minus']}"
@@ -90,7 +91,7 @@ class Worth:
             if self.scale.log:
                 error = self.scale.error(row["sigma"] / row["value"])
             said = f"  {row['id']} {what} ± {error}: {percent(row['share'], 1)}"
-            if not self.withheld:
+            if not self.withheld and row["bound_after"] is not None:
                 said += f", {self._bound(row['bound_before'])} to {self._bound(row['bound_after'])}"
             lines.append(said)
         for what in ("instrument", "block"):

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from noisewise.core.support.version import __version__
-from noisewise.core.support.words import counted, in_unit, percent
+from noisewise.core.support.words import counted, in_unit, percent, titled
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.verdicts import (
@@ -137,7 +137,7 @@ def make_page(findings: Findings, most: int = 40) -> str:
     return _PAGE.format(
         policy=content_policy(),
         version=__version__,
-        title=text(f"Study {certificate.study}"),
+        title=text(titled(certificate.study)),
         style=STYLE,
         about=text(_about(findings)),
         question=text(_question(findings)),
@@ -157,7 +157,7 @@ def _question(findings: Findings) -> str:
 
 def _about(findings: Findings) -> str:
     at = datetime.fromtimestamp(findings.at, UTC)
-    return f"Study {findings.certificate.study} · {at:%Y-%m-%d %H:%M} UTC"
+    return f"{titled(findings.certificate.study)} · {at:%Y-%m-%d %H:%M} UTC"
 
 
 def _verdict(findings: Findings) -> str:
@@ -172,7 +172,7 @@ def _verdict(findings: Findings) -> str:
         f'<div class="verdict {kind}" role="region" aria-label="Verdict">'
         f'<p class="state">{text(IN_WORDS[certificate.verdict])}</p>'
         f'<p class="headline"><strong>{together(first)}</strong> <span>{together(rest)}</span></p>'
-        f"{paragraph(certificate.beside, 'then') if certificate.beside else ''}"
+        f"{''.join(paragraph(one, 'then') for one in certificate.sentences[1:])}"
         f"</div>{definitions(_facts(findings), 'facts')}"
     )
 
@@ -187,7 +187,7 @@ def _facts(findings: Findings) -> dict[str, str]:
     facts["Confidence"] = percent(certificate.confidence)
     if certificate.may_show_bounds:
         facts["May be the best"] = f"{len(certificate.candidates):,} of {certificate.n_options:,}"
-    facts["Measurements"] = f"{certificate.n_measurements:,}"
+    facts["Measured"] = certificate.amount
     if (left := left_of_budget(findings.analysis.state)) is not None:
         facts["Left of the budget"] = f"{max(0, left):,}"
     if findings.under_way:

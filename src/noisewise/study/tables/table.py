@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from noisewise.study.inputs.error_bars import power_of_sizes
 from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, word_list
 from noisewise.study.tables.grid import read_grids
 from noisewise.study.tables.layout import layout_of
@@ -249,8 +250,22 @@ def _asked(table: Layout, given: dict[str, list[str]], n: int | None, where: str
     about, choices = _choose(found, table, given.keys())
     if about == "n" and n is not None and len(choices) == 1:
         about = ""
+    notes = (*table.notes, *_error_bars_beside_sizes(choices[0]))
     readings = tuple(_reading(one, n, where) for one in choices)
-    return Table("asks" if about else "read", readings, _QUESTIONS.get(about, ""), tuple(table.notes))
+    return Table("asks" if about else "read", readings, _QUESTIONS.get(about, ""), notes)
+
+
+def _error_bars_beside_sizes(one: Candidate) -> list[str]:
+    """Whether error bars fall with the number of readings as something else than standard errors does."""
+    sizes = [c for c in one.table.columns if c.said.keys() & {"n", "size"} and c.numbers is not None]
+    bar = one.roles.get("se", [None])[0]
+    if bar is None or bar.numbers is None or len(sizes) != 1 or sizes[0].numbers is None:
+        return []
+    meant = power_of_sizes(bar.numbers, sizes[0].numbers)
+    if meant is None:
+        return []
+    what, role, why = meant
+    return [f"{bar.name!r} looks like {what}: {why}. If so, say --map {role}={shlex.quote(bar.name)}"]
 
 
 def _fits(one: Candidate, given: Mapping[str, Iterable[str]]) -> bool:

@@ -118,20 +118,14 @@ class Linear(StudyModel):
         """Extra scatter, deviations, or both: whichever the likelihood prefers by enough."""
         present = sizes.extra_scatter  # what was stated, or is estimated already
         deviation = estimate_one(lambda size: likelihood(size, present), likelihood.tried)
-        scale = self.specification.value_scale
         if likelihood.repeats == 0:
             return self._deviating(sums, (deviation, present), NO_REPEATS)
-        scatter = more_scatter(likelihood, scale)
+        scatter = more_scatter(likelihood)
         by_deviation, by_scatter = likelihood(deviation, present), likelihood(*scatter.sizes)
         both = estimate_both(likelihood)
         if min(by_deviation, by_scatter) - likelihood(*both) > TELLING:
-            return Remedy(
-                f"{DISAGREE}, and options deviate from the weighted sums of their features, too: switch to "
-                f'model="{DEVIATION}" (size {scale.error(both[0])}) with extra_scatter="{ESTIMATE}" '
-                f"(size {scale.error(both[1])})",
-                {"model": DEVIATION, "extra_scatter": ESTIMATE},
-                both,
-            )
+            why = f"{DISAGREE}, and options deviate from the weighted sums of their features, too"
+            return Remedy(why, {"model": DEVIATION, "extra_scatter": ESTIMATE}, both)
         if by_deviation - by_scatter > TELLING:
             return scatter if self.choice.extra_scatter != ESTIMATE else None
         return self._deviating(sums, (deviation, present), AGREE)
@@ -144,11 +138,8 @@ class Linear(StudyModel):
         told = f"{why}. Features explain {100.0 * share:.0f} % of the differences between options"
         measured = np.unique(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]])).size
         if share < WORTH and measured == self.n:
-            words = f'{told}, and all were measured: switch to model="{INDEPENDENT}"'
-            return Remedy(words, {"model": INDEPENDENT}, sizes)
-        shown = self.specification.value_scale.error(size)
-        words = f'{told}: switch to model="{DEVIATION}" (size {shown})'
-        return Remedy(words, {"model": DEVIATION}, sizes)
+            return Remedy(f"{told}, and all were measured", {"model": INDEPENDENT}, sizes)
+        return Remedy(told, {"model": DEVIATION}, sizes)
 
     def draw_worlds(
         self, fit: Fit, sums: Sums, count: int, rng: np.random.Generator, span: float | None

@@ -121,12 +121,10 @@ class LinearDeviation(Linear):
             if told_apart or (stated is not None and not too_small):
                 kept = both[0] if stated is None else stated
                 extra = estimate_one(lambda extra: likelihood(kept, extra), likelihood.tried)
-                return scatter_of(kept, extra, self.specification.value_scale) if extra > present else None
+                return scatter_of(kept, extra) if extra > present else None
         if not too_small:
             return None
-        shown = self.specification.value_scale.error(size)
-        words = f'options deviate by more than stated: switch to deviation="{ESTIMATE}" (size {shown})'
-        return Remedy(words, {"deviation": ESTIMATE}, (size, present))
+        return Remedy("options deviate by more than stated", {"deviation": ESTIMATE}, (size, present))
 
     def standing_out(self, sums: Sums, fit: Fit, deviation: float) -> Floats | None:
         """How far each measured option lies from its weighted sum, in standard errors, (n,)."""

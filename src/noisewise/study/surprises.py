@@ -72,7 +72,8 @@ class Surprises:
         self._count = sizes.size
         self._least, self._most = float(sizes.min(initial=math.inf)), float(sizes.max(initial=0.0))
         recent = (state.told[n - 1] for n in columns.number[-RECENT:].tolist())
-        self._recent = {(_probe(one), one["value"], one.get("shown")): None for one in recent}
+        #: Hashes, which the garbage collector does not look at.
+        self._recent = {hash((_probe(one), one["value"], one.get("shown"))): None for one in recent}
 
     def take(self, state: State, body: dict[str, Any], written: Any = None) -> list[str]:
         """Take in the next measurement; warnings about it.
@@ -90,7 +91,7 @@ class Surprises:
         sigma = body["sigma"] if kind in (KNOWN, COUNTS) else None
         sums = self._sums.get(probe)
         said = []
-        if (reading := (probe, value, shown)) in self._recent:
+        if (reading := hash((probe, value, shown))) in self._recent:
             said += _repeated(kind, shown)
         if sums is None:
             said += self._unlike_all(probe, value)
@@ -100,11 +101,11 @@ class Surprises:
             away = value - mean
             if sigma is None or not weight:
                 said += _other_unit(value, mean) if abs(away) > 0.5 * abs(mean) else ()
-            else:
+            elif away * away > self._far**2 * sigma**2:
                 scatter = squares / (count - 1.0) if count > 2.0 else 0.0
-                usual = max(sigma * sigma, scatter) + max(1.0 / weight, scatter / count)
+                usual = max(sigma**2, scatter) + max(1.0 / weight, scatter / count)
                 if away * away > self._far**2 * usual:
-                    said += _far_off(value, sigma, sums, math.sqrt(usual))
+                    said += _far_off(value, sums, math.sqrt(usual))
             sums[0] = count = count + 1.0
             sums[1] = mean = mean + away / count
             sums[2] = squares + away * (value - mean)
@@ -114,7 +115,7 @@ class Surprises:
             if not self._known and isinstance(written, str) and (pair := PLUS_MINUS.match(written)):
                 said.append(
                     f"was read as a value with its standard error. If {pair[2]} is the standard deviation of "
-                    f"n readings, amend it: value={pair[1]}, sd={pair[2]}, n=..."
+                    f"n readings, amend it with sd={pair[2]} and n=."
                 )
             self._known += 1
         elif kind == NONE:
@@ -193,15 +194,15 @@ def _repeated(kind: str, shown: float | None) -> list[str]:
     ]
 
 
-def _far_off(value: float, sigma: float, sums: list[float], usual: float) -> list[str]:
+def _far_off(value: float, sums: list[float], usual: float) -> list[str]:
     """How far a value lies from what is known of its option, and what it may have been meant to be."""
     count, mean = sums[:2]
     earlier = "an earlier one" if count == 1.0 else f"{count:,.0f} earlier ones"
     off = number(abs(value - mean) / usual, 2)
-    meant = [moved for factor in FACTORS for moved in (value / factor, value * factor)]
+    meant = [moved for factor in FACTORS for moved in (value / factor, value * factor) if value]
     near = [one for one in meant if abs(one - mean) <= 3.0 * usual * max(1.0, abs(one / value))]
     words = f"lies {off} standard errors from {earlier} of the same option, {number(mean)}"
-    if near and value:
+    if near:
         best = min(near, key=lambda one: abs(one - mean))
         return [f"{words}. {number(best, 4)} would fit: are the unit and the decimal point right?"]
     return [f"{words}: amend it if it is a slip."]

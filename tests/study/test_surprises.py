@@ -8,7 +8,7 @@ from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study import MeasurementWarning
-from noisewise.study.intake.surprises import Surprises, slips_in
+from noisewise.study.surprises import Surprises, slips_in
 
 
 def make(**question):
@@ -64,7 +64,7 @@ def test_values_outside_of_the_bounds_are_named():
 
 def test_the_first_plus_minus_says_how_it_was_read():
     study = make()
-    assert "value=9.9, sd=0.2, n=..." in heard(study, option="A", value="9.9 ± 0.2")[0]
+    assert "amend it with sd=0.2 and n=" in heard(study, option="A", value="9.9 ± 0.2")[0]
     assert not heard(study, option="B", value="9.5 ± 0.2")
 
 
