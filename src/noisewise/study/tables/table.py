@@ -119,6 +119,7 @@ class Table:
         question: What to ask; empty if the table was read.
         notes: What was left out or assumed.
         source: What was read.
+        flags: How people said that it is read; empty if it was found out.
     """
 
     kind: str
@@ -126,6 +127,7 @@ class Table:
     question: str = ""
     notes: tuple[str, ...] = ()
     source: Any = None
+    flags: str = ""
 
     @property
     def reading(self) -> str:
@@ -189,7 +191,9 @@ def read_table(
         where: A column and one of its values, such as "metric=acc": only these rows are read.
         n: The number of readings behind each value, if the table does not say.
     """
-    return replace(_read(_best_layout(source), roles, where, n), source=source)
+    found = _read(_best_layout(source), roles, where, n)
+    said = (roles or where is not None or n is not None) and found.kind == "read"
+    return replace(found, source=source, flags=found.readings[0].flags if said else "")
 
 
 def _read(table: Layout, roles: Any, where: str | None, n: int | None) -> Table:
