@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from noisewise.cli.studies.model import size
+from noisewise.cli.terminal.exits import DONE, NOT_YET, WITHHELD, WRONG_CALL, leave
 from noisewise.cli.terminal.flags import in_flags
 from noisewise.cli.terminal.options import split_roles
 from noisewise.cli.terminal.output import print_json
@@ -15,8 +16,6 @@ from noisewise.cli.terminal.refusals import sentence_of
 if TYPE_CHECKING:
     from noisewise.study.answer import Answer
 
-#: The exit codes if the bound is above eps, and if a question has to be answered or nothing may be said.
-NOT_YET, QUESTION = 3, 4
 #: The name under which ``noisewise TABLE`` is registered.
 READ = "read-table"
 
@@ -71,13 +70,13 @@ def read_table(
         if not json:
             raise
         print_json("table", {"kind": "refused", "message": sentence_of(problem), "readings": []})
-        raise typer.Exit(2) from None
+        raise typer.Exit(WRONG_CALL) from None
     if json:
         print_json("table", found.to_dict())
     else:
         typer.echo(f"Read as: {found}" if found.kind == "read" else str(found))
     if found.kind != "read":
-        raise typer.Exit(QUESTION)
+        leave("TABLE", WITHHELD)
 
 
 def _report(answer: "Answer", html: Path | None, json: bool) -> None:
@@ -91,10 +90,8 @@ def _report(answer: "Answer", html: Path | None, json: bool) -> None:
         if html is not None:
             typer.echo(f"Wrote {html}.")
     certificate = answer.certificate
-    if certificate.withheld:
-        raise typer.Exit(QUESTION)
-    if not certificate.reached and not (certificate.eps is None and certificate.bound == 0.0):
-        raise typer.Exit(NOT_YET)
+    sure = certificate.reached or (certificate.eps is None and certificate.bound == 0.0)
+    leave("TABLE", DONE if sure else WITHHELD if certificate.withheld else NOT_YET)
 
 
 def _in_flags(text: str) -> str:

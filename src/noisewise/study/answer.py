@@ -102,10 +102,23 @@ class Answer:
         """The certificate in one sentence."""
         return self.certificate.sentence
 
+    @property
+    def sentences(self) -> list[str]:
+        """The sentence, and those that have to be read with it."""
+        certificate, n = self.certificate, self.league[0].count
+        scope = certificate.scope
+        if certificate.rests_on == 1 and all(row.count == 1 for row in self.league):
+            scope = scope[1:]  # each value sums up what its table does not show
+        if self.counts == "items" and certificate.may_show_bounds:
+            scope.append(f"That is about all items like these; on these {n:,} the means are as they are.")
+        return [certificate.sentence, *([certificate.beside] if certificate.beside else []), *scope]
+
     def __str__(self) -> str:
-        parts = [[f"Read as: {self.reading}", *self.notes], self._table(), [self.sentence]]
-        parts[-1] += [self.certificate.beside] if self.certificate.beside else []
-        parts[-1] += self.next_steps
+        parts = [
+            [f"Read as: {self.reading}", *self.notes],
+            self._table(),
+            [*self.sentences, *self.next_steps],
+        ]
         if self.command:
             how = "" if self.certificate.eps is not None else ", with the eps that is close enough for you"
             parts.append([f"To go on measuring{how}:", f"  {self.command}"])

@@ -109,6 +109,7 @@ def test_unknown_fields_are_refused(plain):
         ({"blocks": "none"}, "`blocks` must be one of"),
         ({"items": 10**9}, "how many items there are, at most 10,000,000"),
         ({"items": ["q", "q"]}, "must name each item once"),
+        ({"items": ["q", "r"]}, "need options that are compared item by item"),
         ({"model": "cubic"}, "`model` must be one of"),
         ({"scale": "linear"}, "`scale` must be one of 'log'"),
         ({"eps": 0}, "`eps` must be a finite number above 0"),

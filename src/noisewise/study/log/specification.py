@@ -331,6 +331,11 @@ def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) 
         _check_symmetric(checked, chosen)
     if checked["scale"] == LOG:
         _check_logarithms(checked)
+    if checked["items"] is not None and chosen.uses_features:
+        raise ValueError(
+            f"`items` need options that are compared item by item; the {chosen.model} model compares them by "
+            'their features. Leave `items` out, or use model="independent".'
+        )
     if scatter == OWN and chosen.uses_features:
         raise ValueError(
             f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '

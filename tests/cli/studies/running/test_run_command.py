@@ -101,7 +101,7 @@ def test_every_value_is_one_argument_as_it_is():
     assert done.exit_code == 0, done.output
     assert {(option, len(option)) for option in names} == set(told("n.db").select("option", "value").rows())
     before = len(told("n.db"))
-    shell = ["--shell", "--", "./echo.py {option} --o={option}"]
+    shell = ["--shell", "--", './echo.py "$NOISEWISE_OPTION" --o="$NOISEWISE_OPTION"']
     assert typed("run", "n.db", "--until", "spent", "--budget", 10, *shell).exit_code == 0
     assert (reasons("n.db"), len(told("n.db"))) == ([], before + 10)
     assert Path("x").is_dir()
@@ -111,7 +111,20 @@ def test_a_shell_is_used_only_if_it_is_asked_for():
     done = typed("run", "s.db", "--", "echo", "1 ± 1 | cat; exit 1 #", "{option}")
     assert done.exit_code == 1
     assert "which is not a number alone" in reasons()[0]
-    shell = ["run", "s.db", "--budget", 3, "--shell", "--", "./measure", "{option}", "|", "tail", "-n", "1"]
+    shell = [
+        "run",
+        "s.db",
+        "--budget",
+        3,
+        "--shell",
+        "--",
+        "./measure",
+        '"$NOISEWISE_OPTION"',
+        "|",
+        "tail",
+        "-n",
+        "1",
+    ]
     assert typed(*shell).exit_code in (0, 3)
     assert len(told()) == 3
 
@@ -377,8 +390,8 @@ REFUSED = [
     ("run s.db -- measure {option}", "the command 'measure' was not found: look for a typing error. There is one in this folder: ./measure."),
     ("run s.db -- ./plain.txt {option}", "the command './plain.txt' is a file that cannot be executed: chmod +x, or name its interpreter."),
     ("run s.db -- ./run_{option} x", "the command './run_A' (option 'A') was not found"),
-    ("run s.db -- './measure {option}'", "the command './measure A' (option 'A') is one word with blanks: leave the quotes out, or say --shell."),
-    ("run s.db --shell -- 'echo \"{option}\"'", "with --shell, {option} must not stand within quotes"),
+    ("run s.db -- './measure {option}'", "the command './measure A' (option 'A') is one word with blanks: leave the quotes out."),
+    ("run s.db --shell -- 'echo \"{option}\"'", "{option} must not stand in a text for a shell (--shell)"),
     ("run s.db -j 0 -- ./measure {option}", "--workers must be at least 1; got 0."),
     ("run s.db --retries -1 -- ./measure {option}", "--retries must be at least 0; got -1."),
     ("run s.db --timeout soon -- ./measure {option}", "--timeout must be seconds or a time (30, 90s, 5min, 2h); got 'soon'."),

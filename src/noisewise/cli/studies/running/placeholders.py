@@ -1,23 +1,23 @@
 """A command with placeholders: ``python train.py {option} --lr {col:lr}``, filled in for one measurement.
 
 A value is put in the place of its placeholder inside one argument, and the argument stays one argument: no
-value is ever split or read by a shell. Only with a shell (``--shell``) the command is a text, and every value
-is quoted: see `shell_texts`. Doubled braces are plain ones.
+value is ever split or read by a shell. A text for a shell (``--shell``, ``sh -c``) therefore has no
+placeholders; it finds the values in its environment. Doubled braces are plain ones.
 """
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from noisewise.cli.studies.running.shell_texts import check_shell_text
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.text import printable
 
 OPTION, MINUS, ITEMS, OUT, COLUMN = "option", "minus", "items", "out", "col:"
 #: What may stand in braces, besides columns.
 PLAIN = (OPTION, MINUS, "job", "study", ITEMS, OUT)
+_SHELLS = ("sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh")
+_SCRIPT_FLAG = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*|--command")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
@@ -53,11 +53,9 @@ class Template:
         return self.arguments[0]
 
     def fill(self, values: Mapping[str, str]) -> list[str] | str:
-        """The arguments of one measurement; for a shell, one text with every value quoted."""
-        if not self.shell:
-            return [filled(argument, values) for argument in self.arguments]
-        quoted = {name: shlex.quote(value) for name, value in values.items()}
-        return " ".join(filled(argument, quoted) for argument in self.arguments)
+        """The arguments of one measurement; for a shell, one text."""
+        arguments = [filled(argument, values) for argument in self.arguments]
+        return " ".join(arguments) if self.shell else arguments
 
 
 def filled(argument: Sequence[TemplatePiece], values: Mapping[str, str]) -> str:
@@ -78,11 +76,35 @@ def read_template(arguments: Sequence[str], *, shell: bool = False) -> Template:
             "./measure {option}."
         )
     template = Template(tuple(tuple(_pieces(argument)) for argument in arguments), shell)
-    if shell:
-        check_shell_text(
-            [piece for argument in template.arguments for piece in (*argument, TemplatePiece(" "))]
-        )
+    if shell and template.names:
+        raise ValueError(_for_a_shell(template.names[0], "--shell"))
+    _check_scripts(template)
     return template
+
+
+def _check_scripts(template: Template) -> None:
+    """Refuse a placeholder in the script of ``sh -c SCRIPT``: the shell would run what a value says."""
+    shell, script_follows = "", False
+    for argument in template.arguments:
+        text = filled([piece for piece in argument if not piece.is_placeholder], {})
+        inside = [piece.text for piece in argument if piece.is_placeholder]
+        if script_follows and inside:
+            raise ValueError(_for_a_shell(inside[0], f"{shell} -c"))
+        name = text.rpartition("/")[2]
+        if name in _SHELLS:
+            shell = name
+        elif shell and text.startswith("-"):
+            script_follows = script_follows or _SCRIPT_FLAG.fullmatch(text) is not None
+        else:
+            script_follows = False
+
+
+def _for_a_shell(name: str, where: str) -> str:
+    known = f'write "$NOISEWISE_{name.upper()}"' if name in PLAIN else "give it as an argument"
+    return (
+        f"{{{name}}} must not stand in a text for a shell ({where}), which would run what a name says: "
+        f"""{known}, as in sh -c './measure "$1" | tail -n 1' sh {{{name}}}."""
+    )
 
 
 def _pieces(argument: str) -> list[TemplatePiece]:

@@ -170,7 +170,7 @@ def _check_programs(template: Template, study: "Study", columns: Columns) -> Non
             continue
         what = f"the command {printable(program)!r}" + (f" (option {printable(option)!r})" if names else "")
         if " " in program and len(template.arguments) == 1:
-            raise ValueError(f"{what} is one word with blanks: leave the quotes out, or say --shell.")
+            raise ValueError(f"{what} is one word with blanks: leave the quotes out.")
         if Path(program).is_file() and "/" in program:
             raise ValueError(f"{what} is a file that cannot be executed: chmod +x, or name its interpreter.")
         here = f" There is one in this folder: ./{program}." if Path(program).is_file() else ""
