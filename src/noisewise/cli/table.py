@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from noisewise.cli.studies.model import size
-from noisewise.cli.terminal.exits import DONE, NOT_YET, WITHHELD, WRONG_CALL, leave
+from noisewise.cli.terminal.exits import NOT_YET, WITHHELD, WRONG_CALL, leave
 from noisewise.cli.terminal.flags import in_flags
 from noisewise.cli.terminal.options import split_roles
 from noisewise.cli.terminal.output import print_json
@@ -90,8 +90,10 @@ def _report(answer: "Answer", html: Path | None, json: bool) -> None:
         if html is not None:
             typer.echo(f"Wrote {html}.")
     certificate = answer.certificate
-    sure = certificate.reached or (certificate.eps is None and certificate.bound == 0.0)
-    leave("TABLE", DONE if sure else WITHHELD if certificate.withheld else NOT_YET)
+    if certificate.withheld:
+        leave("TABLE", WITHHELD)
+    if not certificate.reached and not (certificate.eps is None and certificate.bound == 0.0):
+        leave("TABLE", NOT_YET)
 
 
 def _in_flags(text: str) -> str:

@@ -45,9 +45,9 @@ EXITS: dict[str, dict[int, str]] = {
         NOT_YET: "undecided within the budget",
     },
     "TABLE": {
-        DONE: "the bound is at most eps, or without eps the option is the best; with `--dry-run`: understood",
-        NOT_YET: "not yet: the bound is above eps, or there is none",
-        WITHHELD: "a question has to be answered, and flags are printed; or the certificate is withheld",
+        DONE: "the best option, within eps, is known; with `--dry-run`: the table was understood",
+        NOT_YET: "the bound is above eps, or another option may be the best",
+        WITHHELD: "a question has to be answered (the flags are printed), or the certificate is withheld",
     },
     "verify": {DONE: "all is as it was written", DIFFERS: "something differs"},
     "paper": {DONE: "every check holds", DIFFERS: "a check does not hold"},
