@@ -14,15 +14,19 @@ import polars as pl
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.strict_json import plain
-from noisewise.core.support.words import about, counted, percent, rounded_up
+from noisewise.core.support.words import about, percent, rounded_up
+from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.verdicts import UNBOUNDED
 from noisewise.study.creation import create_study
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.intake.columns.directions import less_is_better
+from noisewise.study.log.looks import broken_promise
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.specification import ONCE
+from noisewise.study.log.state import replay
+from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.sizes.variance_components import FEWEST
 from noisewise.study.showing.intervals import comparison, estimates
 from noisewise.study.study import Study
@@ -58,7 +62,7 @@ class LeagueRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class TableAnswer:
     """The answer of a finished table, with the bounds of one look.
 
     Attributes:
@@ -164,7 +168,7 @@ class Answer:
             for name, text, count, bar in zip(*columns, strict=True)
         ]
         if len(self.league) > len(rows):
-            lines.append(f"... and {counted(len(self.league) - len(rows), 'more option')}")
+            lines.append(f"... and {len(self.league) - len(rows):,} more")
         if any(row.low is not None for row in rows):
             lines.append(self.intervals)
         return lines
@@ -230,7 +234,7 @@ def answer(
     scatter: str | None = None,
     noise_floor: float | str | None = None,
     name: str = "table",
-) -> Answer:
+) -> TableAnswer:
     """Answer a finished table.
 
     Args:
@@ -276,7 +280,7 @@ def answer(
         heading = f"{odds}minus {against or certificate.option}"
     counts = next((word for role, word in COUNTED.items() if role in reading.roles), "readings")
     counts = "rows" if "plus" in reading.roles or reading.kind in TRIALS else counts
-    return Answer(
+    return TableAnswer(
         reading=str(table),
         certificate=certificate,
         league=tuple(_league(study, certificate, against)),
@@ -311,6 +315,16 @@ def _is_apart(study: Study) -> bool:
     from noisewise.study.models.levels import only_differences
 
     return only_differences(study._now().sums)
+
+
+def one_look_at(study: Study) -> Certificate | None:
+    """The certificate of a study if what it was told is a finished table; None if there is none."""
+    state = replay(study.specification, study.events())
+    if not state.measurements.n_live or broken_promise(state):
+        return None
+    state.looks = ONCE
+    found = certify(Analysis(state))
+    return None if found.withheld or not math.isfinite(found.bound) else found
 
 
 # From rows to a study in memory
@@ -483,9 +497,8 @@ def _how_many_more(study: Study, certificate: Certificate, counts: str) -> str:
     behind = np.bincount(analysis.columns.plus, analysis.columns.readings, analysis.n)[[best, *rivals]]
     if counts == "rows" or behind.max() < 2.0:
         return f" It takes about {times:.2g} times as many measurements to tell."
-    return (
-        f" It takes about {about(math.ceil((times - 1.0) * behind.max()), 2)} more {counts} of each to tell."
-    )
+    more = math.ceil((times - 1.0) * behind.max())
+    return f" It takes about {about(more, 2)} more {counts if more > 1 else counts[:-1]} of each to tell."
 
 
 def _command(
