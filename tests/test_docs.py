@@ -111,7 +111,7 @@ def test_all_that_the_page_on_tables_shows_is_what_it_prints(capsys):
     page = ROOT / "docs" / "tables.md"
     run_blocks(page)
     shown = [match["shown"] for match in SHOWN.finditer(page.read_text("utf-8"))]
-    assert len(shown) == 4
+    assert len(shown) == 5
     assert capsys.readouterr().out == "".join(shown)
 
 

@@ -240,7 +240,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "slot s.db 0.5%",
     ),
     "one look": (
-        "init s.db A B C --eps 0.2 --looks once",
+        "init s.db A B C --eps 0.2 --final",
         "tell s.db A 1.0 --se 0.1",
         "tell s.db B 2.0 --se 0.1",
         "tell s.db C 1.8 --se 0.05",
@@ -276,7 +276,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "switch s.db --model linear+deviation --deviation 0.2",
         "tell s.db A-3 1.9 --se 0.1",
         "tell s.db A-4 1.5 --se 0.1",
-        "switch s.db --looks once",
+        "switch s.db --final",
     ),
     "a bad fit": (
         "init s.db A B --eps 0.1",

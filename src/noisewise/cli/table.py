@@ -14,7 +14,7 @@ from noisewise.cli.terminal.output import print_json
 from noisewise.cli.terminal.refusals import sentence_of
 
 if TYPE_CHECKING:
-    from noisewise.study.answer import Answer
+    from noisewise.study.answer import TableAnswer
 
 #: The name under which ``noisewise TABLE`` is registered.
 READ = "read-table"
@@ -79,7 +79,7 @@ def read_table(
         leave("TABLE", WITHHELD)
 
 
-def _report(answer: "Answer", html: Path | None, json: bool) -> None:
+def _report(answer: "TableAnswer", html: Path | None, json: bool) -> None:
     """Print the answer, write its page, and leave with its exit code."""
     if html is not None:
         answer.report(html)

@@ -14,15 +14,19 @@ import polars as pl
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.strict_json import plain
-from noisewise.core.support.words import counted, percent, rounded_up
+from noisewise.core.support.words import about, percent, rounded_up
+from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.verdicts import UNBOUNDED
 from noisewise.study.creation import create_study
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.intake.columns.directions import less_is_better
+from noisewise.study.log.looks import broken_promise
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.specification import ONCE
+from noisewise.study.log.state import replay
+from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.sizes.variance_components import FEWEST
 from noisewise.study.showing.intervals import comparison, estimates
 from noisewise.study.study import Study
@@ -58,7 +62,7 @@ class LeagueRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class TableAnswer:
     """The answer of a finished table, with the bounds of one look.
 
     Attributes:
@@ -102,12 +106,26 @@ class Answer:
         """The certificate in one sentence."""
         return self.certificate.sentence
 
+    @property
+    def sentences(self) -> list[str]:
+        """The sentence, and those that have to be read with it."""
+        certificate, n = self.certificate, self.league[0].count
+        scope = certificate.scope
+        if certificate.rests_on == 1 and all(row.count == 1 for row in self.league):
+            scope = scope[1:]  # each value sums up what its table does not show
+        if self.counts == "items" and certificate.may_show_bounds:
+            scope.append(f"That is about all items like these; on these {n:,} the means are as they are.")
+        return [certificate.sentence, *([certificate.beside] if certificate.beside else []), *scope]
+
     def __str__(self) -> str:
-        parts = [[f"Read as: {self.reading}", *self.notes], self._table(), [self.sentence]]
-        parts[-1] += [self.certificate.beside] if self.certificate.beside else []
-        parts[-1] += self.next_steps
+        parts = [
+            [f"Read as: {self.reading}", *self.notes],
+            self._table(),
+            [*self.sentences, *self.next_steps],
+        ]
         if self.command:
-            parts.append(["To go on measuring:", f"  {self.command}"])
+            how = "" if self.certificate.eps is not None else ", with the eps that is close enough for you"
+            parts.append([f"To go on measuring{how}:", f"  {self.command}"])
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
     __repr__ = __str__
@@ -150,7 +168,7 @@ class Answer:
             for name, text, count, bar in zip(*columns, strict=True)
         ]
         if len(self.league) > len(rows):
-            lines.append(f"... and {counted(len(self.league) - len(rows), 'more option')}")
+            lines.append(f"... and {len(self.league) - len(rows):,} more")
         if any(row.low is not None for row in rows):
             lines.append(self.intervals)
         return lines
@@ -167,7 +185,7 @@ def _aligned(rows: Sequence[LeagueRow]) -> list[str]:
     )
     sizes = [abs(row.estimate) for row in rows if row.estimate]
     scale = least or min(sizes, default=1.0)
-    digits = min(9, max(0, 1 - math.floor(math.log10(scale)))) if math.isfinite(scale) else 3
+    digits = min(9, max(0, 2 - math.floor(math.log10(scale)))) if math.isfinite(scale) else 3
     cells = [
         [f"{number:.{digits}f}" for number in (row.estimate, row.low, row.high) if number is not None]
         for row in rows
@@ -216,7 +234,7 @@ def answer(
     scatter: str | None = None,
     noise_floor: float | str | None = None,
     name: str = "table",
-) -> Answer:
+) -> TableAnswer:
     """Answer a finished table.
 
     Args:
@@ -234,7 +252,10 @@ def answer(
     source = str(table.source) if isinstance(table.source, str | PathLike) else ""
     results = reading.roles.get("value") or reading.roles.get("successes") or ()
     measured = results[0] if len(results) == 1 else "value"
-    less = "plus" not in reading.roles and less_is_better(measured)
+    if "trials" in reading.roles:
+        measured = f"share of {measured}"
+    beside_it = [*reading.not_used, *(name for names in reading.roles.values() for name in names)]
+    less = "plus" not in reading.roles and less_is_better(measured, beside_it)
     wanted = goal or ("min" if less else "max")
     notes = []
     question: dict[str, Any] = {
@@ -253,20 +274,22 @@ def answer(
         raise ValueError(f"The table has no measurements: {certificate.sentence}")
     if against is not None and against not in study.options:
         raise ValueError(f"There is no option {against!r} in the table.{nearest(against, study.options)}")
-    heading = measured if "trials" not in reading.roles else "share"
+    heading = "share" if "trials" in reading.roles else measured
     if against is not None or (_is_apart(study) and _level(study, certificate) is None):
-        heading = f"minus {against or certificate.option}"
+        odds = "log odds " if "trials" in reading.roles and reading.kind in TRIALS else ""
+        heading = f"{odds}minus {against or certificate.option}"
     counts = next((word for role, word in COUNTED.items() if role in reading.roles), "readings")
-    return Answer(
+    counts = "rows" if "plus" in reading.roles or reading.kind in TRIALS else counts
+    return TableAnswer(
         reading=str(table),
         certificate=certificate,
         league=tuple(_league(study, certificate, against)),
         heading=heading,
-        counts="rows" if "plus" in reading.roles or reading.kind in TRIALS else counts,
+        counts=counts,
         intervals=_about_intervals(certificate, against),
         notes=tuple(notes),
-        next_steps=tuple(_next_steps(study, certificate, reading)),
-        command=_command(source, certificate, goal or ("min" if less else None), eps, confidence)
+        next_steps=tuple(_next_steps(study, certificate, reading, counts)),
+        command=_command(source, table.flags, certificate, goal or ("min" if less else None), eps, confidence)
         if source
         else "",
         study=study,
@@ -283,14 +306,25 @@ def _about_intervals(certificate: Certificate, against: str | None) -> str:
     if not certificate.may_show_bounds or not math.isfinite(certificate.bound):
         return "Intervals: one standard error to either side."
     other, sure = against or certificate.option, percent(certificate.confidence)
-    best = "" if against is not None else " ● may be the best."
-    return f"Intervals: the difference to {other}, {sure} for all of them together.{best}"
+    if against is not None:
+        return f"Intervals: the difference to {other}; each end holds for all options at once, {sure}."
+    return f"Intervals: how far the difference to {other} can be off, {sure}. ● may be the best."
 
 
 def _is_apart(study: Study) -> bool:
     from noisewise.study.models.levels import only_differences
 
     return only_differences(study._now().sums)
+
+
+def one_look_at(study: Study) -> Certificate | None:
+    """The certificate of a study if what it was told is a finished table; None if there is none."""
+    state = replay(study.specification, study.events())
+    if not state.measurements.n_live or broken_promise(state):
+        return None
+    state.looks = ONCE
+    found = certify(Analysis(state))
+    return None if found.withheld or not math.isfinite(found.bound) else found
 
 
 # From rows to a study in memory
@@ -420,7 +454,7 @@ def _differences(study: Study, other: int) -> pl.DataFrame:
     )
 
 
-def _next_steps(study: Study, certificate: Certificate, reading: Reading) -> list[str]:
+def _next_steps(study: Study, certificate: Certificate, reading: Reading, counts: str) -> list[str]:
     """What to do with the answer."""
     if certificate.withheld:
         remedies = study.check().remedies[:1]
@@ -435,7 +469,7 @@ def _next_steps(study: Study, certificate: Certificate, reading: Reading) -> lis
     elif certificate.reached:
         steps.append(f"Take {best}. {_some(rivals)} may be better, but by no more than eps.")
     else:
-        steps.append(f"{_some(rivals)} may be better.{_how_many_more(study, certificate)}")
+        steps.append(f"{_some(rivals)} may be better.{_how_many_more(study, certificate, counts)}")
         if certificate.eps is None:
             steps.append(f"Is a loss of {certificate.bound_text} too small to matter? Then take {best}.")
     if "features" in reading.roles:
@@ -448,8 +482,8 @@ def _some(names: Sequence[str], most: int = 4) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def _how_many_more(study: Study, certificate: Certificate) -> str:
-    """How many times the readings it takes to settle it, if values and scatter stay as they are."""
+def _how_many_more(study: Study, certificate: Certificate, counts: str) -> str:
+    """How many more it takes to tell, if values and scatter stay as they are."""
     analysis = study._now()
     best = analysis.state.index[certificate.option or ""]
     apart, half = analysis.certified.differences(best), analysis.boundary.half_widths(best)
@@ -459,15 +493,25 @@ def _how_many_more(study: Study, certificate: Certificate) -> str:
         return ""
     times = float(np.max(half[rivals] / room) ** 2)
     if times > 1000.0:
-        return " They are too close to tell apart with a thousand times as many readings."
-    return f" It takes about {times:.2g} times as many measurements to tell."
+        return " They are too close to tell apart, even with a thousand times as many measurements."
+    behind = np.bincount(analysis.columns.plus, analysis.columns.readings, analysis.n)[[best, *rivals]]
+    if counts == "rows" or behind.max() < 2.0:
+        return f" It takes about {times:.2g} times as many measurements to tell."
+    more = math.ceil((times - 1.0) * behind.max())
+    return f" It takes about {about(more, 2)} more {counts if more > 1 else counts[:-1]} of each to tell."
 
 
 def _command(
-    source: str, certificate: Certificate, goal: str | None, eps: float | str | None, confidence: float
+    source: str,
+    flags: str,
+    certificate: Certificate,
+    goal: str | None,
+    eps: float | str | None,
+    confidence: float,
 ) -> str:
     """The command that makes the table a study; where eps is not known one is proposed."""
-    parts = ["noisewise", "init", f"{Path(source.partition('#')[0]).stem}.db", "--from", source]
+    name = f"{Path(source.partition('#')[0]).stem}.db"
+    parts = ["noisewise", "init", name, "--from", source, *shlex.split(flags)]
     bound = certificate.bound if math.isfinite(certificate.bound) else 0.0
     close = f"{bound or 0.1 * certificate.spread or 1.0:.1g}" if eps is None else eps
     said = [("--goal", goal), ("--eps", close), ("--confidence", None if confidence == 0.95 else confidence)]

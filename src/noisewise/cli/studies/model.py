@@ -36,9 +36,10 @@ def switch(
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
     span: Span = None,
-    looks: Annotated[
-        str | None, typer.Option(help="once: bounds hold for one look only; there is no way back.")
-    ] = None,
+    final: Annotated[
+        bool,
+        typer.Option("--final", help="All is measured: bounds hold for one look only; there is no way back."),
+    ] = False,
     reason: Annotated[str | None, typer.Option(help="The reason, in a few words; it is kept.")] = None,
     study: Name = None,
     json: Json = False,
@@ -50,8 +51,8 @@ def switch(
     opened = open_study(store, study, write=True)
     was = opened.model
     opened.switch(
-        model, deviation=size(deviation), extra_scatter=size(extra_scatter), span=size(span), looks=looks,
-        reason=reason,
+        model, deviation=size(deviation), extra_scatter=size(extra_scatter), span=size(span),
+        looks="once" if final else None, reason=reason,
     )  # fmt: skip
     content = {
         "model": opened.model,
@@ -61,7 +62,7 @@ def switch(
         "looks": opened.looks,
         "certificate": certificate_of(opened),
     }
-    costs = [] if looks is None else [COST]
+    costs = [COST] if final else []
     report("switch", opened, json, content, [*costs, *repr(opened).splitlines()])
 
 

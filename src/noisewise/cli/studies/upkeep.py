@@ -76,8 +76,9 @@ Blocks = Annotated[
         help="contrasts: within a block, suggestions depend on differences only; any: on everything."
     ),
 ]
-Looks = Annotated[
-    str, typer.Option(help="any time, or once: smaller bounds for a finished table, valid for one look.")
+Final = Annotated[
+    bool,
+    typer.Option("--final", help="The table is all there will be: smaller bounds, valid for one look."),
 ]
 Bounds = Annotated[
     tuple[float, float] | None,
@@ -120,7 +121,7 @@ Exported = Annotated[
 #: Parameters of init that are about the question; `create_study` has them all, and `run --new` takes them.
 QUESTION = (
     "decimal", "id", "features", "cost", "model", "goal", "eps", "confidence", "span", "deviation",
-    "extra_scatter", "blocks", "budget", "looks", "bounds", "scatter", "noise", "items", "unit", "scale",
+    "extra_scatter", "blocks", "budget", "final", "bounds", "scatter", "noise", "items", "unit", "scale",
     "policy", "noise_floor", "lease", "seed",
 )  # fmt: skip
 #: What init cannot do without.
@@ -155,7 +156,7 @@ def init(
     extra_scatter: ExtraScatter = None,
     blocks: Blocks = "contrasts",
     budget: Budget = None,
-    looks: Looks = "any time",
+    final: Final = False,
     bounds: Bounds = None,
     scatter: Scatter = None,
     noise: Noise = "normal",
@@ -182,7 +183,7 @@ def init(
     with told_warnings():
         listed = read_options(options) if options else None
     study = create_as_typed(":memory:" if dry_run else store, name, listed, understood, question)
-    asked = {part: typed[part] for part in ("model", "goal", "budget", "looks")}
+    asked = {part: typed[part] for part in ("model", "goal", "budget")}
     _report_made(study, store, json, asked, understood, dry_run)
 
 
@@ -199,7 +200,7 @@ def create_as_typed(store: str, name: str, options: Any, results: Any, question:
     chosen, policy_options = parse_named(question["policy"], "policy") if question["policy"] else (None, {})
     sizes = ("eps", "span", "noise_floor", "deviation", "extra_scatter")
     read = (
-        question
+        {part: given for part, given in question.items() if part != "final"}
         | {name: size(question[name]) for name in sizes}
         | {
             "policy": chosen,
@@ -207,6 +208,7 @@ def create_as_typed(store: str, name: str, options: Any, results: Any, question:
             "features": split_list(question["features"]) or None,
             "items": read_pool(question["items"]),
             "lease": seconds_of(question["lease"]),
+            "looks": "once" if question.get("final") else "any time",
         }
     )
     import noisewise as nw
@@ -217,10 +219,12 @@ def create_as_typed(store: str, name: str, options: Any, results: Any, question:
 
 def _report_made(study: Any, store: str, json: bool, asked: Any, understood: Any, dry: bool) -> None:
     from noisewise.core.support.words import counted
+    from noisewise.study.answer import one_look_at
     from noisewise.study.intake.columns.directions import about_direction
     from noisewise.study.stores.secrets import without_secrets
 
     content = {"options": len(study.options), "notes": study.notes, "policy": study.policy, **asked}
+    content["looks"] = study.looks
     budget, sought = content["budget"], "largest" if content["goal"] == "max" else "smallest"
     if understood is not None:
         content |= {"told": study.n_measurements, "dry_run": dry, "understood": understood.to_plain()}
@@ -229,7 +233,7 @@ def _report_made(study: Any, store: str, json: bool, asked: Any, understood: Any
         *([counted(content["told"], "measurement")] if understood is not None else []),
         f"{content['model']} model{' on a log scale' if study.specification.value_scale.log else ''}",
         *([f"a budget of {counted(budget, 'measurement')}"] if budget is not None else []),
-        *(["looked at once"] if content["looks"] == "once" else []),
+        *(["a finished table"] if study.looks == "once" else []),
     ]
     place = "(a dry run: nothing was made)" if dry else f"in {without_secrets(store)}"
     words = [f"Study {study.name!r} {place}: {', '.join(parts)}.", *content["notes"]]
@@ -241,6 +245,9 @@ def _report_made(study: Any, store: str, json: bool, asked: Any, understood: Any
         if understood.unused and not dry:
             words.append(f"Columns not used: {', '.join(understood.unused)}.")
         words += filter(None, [about_direction(understood, content["goal"])])
+        if study.looks != "once" and (seen := one_look_at(study)) is not None:
+            content["one_look"] = seen.sentence
+            words.append(f"If this table were all there will be (--final): {seen.sentence}")
     report("init", study, json, content, words)
 
 

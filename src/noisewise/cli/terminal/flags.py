@@ -24,12 +24,14 @@ WORDS: dict[str, dict[str, str]] = {
     "init": {"table": "--from", "metric": "--choose metric=NAME", "task": "--choose task=NAME"},
     "plan": {"sigma": "--noise"},
     "rename": {"name": "NEW"},
+    "switch": {"looks": "--final"},
 }  # fmt: skip
 #: What only readers can be told.
 _CHOICES = "exit_codes|names|version|how|missing|status|reducer|baseline|better|split"
 #: Whole phrases of Python, and what to type instead.
 PHRASES = (
     (r'repeat="others"|repeat=True', "--again"),
+    (r'looks="once"', "--final"),
     (r'unknown="(add|skip)"', r"--\1"),
     (r"(?<=column: say )(\w+)=(?=[.;]|$)", r"--choose \1=COLUMN"),
     (r"(?<=say which with )(benchmark)=(?=[.;]|$)", r"--choose \1=NAME"),

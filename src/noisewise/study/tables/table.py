@@ -115,6 +115,7 @@ class Table:
         question: What to ask; empty if the table was read.
         notes: What was left out or assumed.
         source: What was read.
+        flags: How people said that it is read; empty if it was found out.
     """
 
     kind: str
@@ -122,6 +123,7 @@ class Table:
     question: str = ""
     notes: tuple[str, ...] = ()
     source: Any = None
+    flags: str = ""
 
     @property
     def reading(self) -> str:
@@ -186,7 +188,9 @@ def read_table(
         n: The number of readings behind each value, if the table does not say.
     """
     given = {role: [one] if isinstance(one, str) else list(one) for role, one in (roles or {}).items()}
-    return replace(_read(_best_layout(source), given, where, n), source=source)
+    found = _read(_best_layout(source), given, where, n)
+    said = (given or where is not None or n is not None) and found.kind == "read"
+    return replace(found, source=source, flags=found.readings[0].flags if said else "")
 
 
 def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int | None) -> Table:

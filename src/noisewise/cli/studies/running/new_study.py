@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
-#: What a run calls the same and means differently: its own budget.
-NOT_TAKEN = ("budget",)
+#: What a run calls the same and means differently, its own budget; and what has nothing to measure.
+NOT_TAKEN = ("budget", "final")
 #: What is not a part of the question, or is compared by itself.
 APART = ("name", "catalogue", "policy", "version")
 

@@ -1,5 +1,8 @@
 """Values of which less is usually better, by the name of their column or their unit."""
 
+import re
+from collections.abc import Iterable
+
 from noisewise.study.inputs.dialects.headers import key_of, split_unit
 from noisewise.study.intake.columns.understanding import Understood
 
@@ -13,10 +16,20 @@ _LESS = {
 _UNITS = {"s", "sec", "ms", "us", "µs", "μs", "ns", "eur", "€", "usd", "$"}
 
 
-def less_is_better(column: str) -> bool:
-    """Whether less of what a column is called is usually better."""
-    unit, words = split_unit(column)[1] or "", set(key_of(column).split("_"))
+#: Columns beside the summaries of timings.
+_TIMED, _SUMMARIES = {"ops", "rounds", "iterations", "user", "system"}, {"mean", "median", "min", "times"}
+
+
+def less_is_better(column: str, beside: Iterable[str] = ()) -> bool:
+    """Whether less of what a column is called, among others, is usually better."""
+    unit, words = split_unit(column)[1] or "", _words(column)
+    if words & _SUMMARIES and len(_TIMED & {word for name in beside for word in _words(name)}) > 1:
+        return True
     return bool(words & (_LESS | _UNITS)) or unit.casefold() in _UNITS
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"[_.]", key_of(name)))
 
 
 def about_direction(understood: Understood, goal: str) -> str | None:
