@@ -145,7 +145,7 @@ class Column:
     @cached_property
     def codes(self) -> NDArray[np.int64]:
         """A number for each text; -1 where it is missing."""
-        return self.cells.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+        return self.cells.cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
     @property
     def is_full(self) -> bool:
@@ -174,9 +174,9 @@ class Column:
 
     @cached_property
     def numbers_rows(self) -> bool:
-        """Whether it is 0, 1, 2, ..., from any start."""
+        """Whether it is 0, 1, 2, ..., from any start and in any order."""
         full = self.whole and len(self.cells) == self.there.size > 2
-        return full and bool((np.diff(self.there) == 1.0).all())
+        return full and bool((np.diff(np.sort(self.there)) == 1.0).all())
 
     @cached_property
     def was_set(self) -> bool:
@@ -286,8 +286,10 @@ def once(*columns: Column) -> bool:
     """Whether no combination of cells occurs twice."""
     if any(c.unique for c in columns):
         return True
-    frame = pl.DataFrame([c.cells.alias(str(k)) for k, c in enumerate(columns)])
-    return frame.n_unique() == frame.height
+    rows = columns[0].codes
+    for c in columns[1:]:
+        rows = np.unique(rows, return_inverse=True)[1] * (int(c.codes.max(initial=0)) + 2) + c.codes
+    return bool(np.unique(rows).size == rows.size)
 
 
 def together(*columns: Column) -> Numbers:
