@@ -27,7 +27,6 @@ NAMES = (
     "loops",
     "live",
     "designs",
-    "catalogue",
     "transductive",
     "infinite_sets",
     "heavy_tails",

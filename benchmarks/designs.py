@@ -21,7 +21,7 @@ from tests.support.design_twins import KINDS, instance
 
 from benchmarks import design_rivals, timing
 from benchmarks.design_times import against_the_first_version
-from noisewise.design import Design, optimal_design
+from noisewise.designs import Design, optimal_design
 
 CHUNK = 8192
 Row = dict[str, Any]

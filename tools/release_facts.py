@@ -18,7 +18,6 @@ from packaging.utils import canonicalize_name
 RELEASE = re.compile(r"^## (Unreleased|\d+\.\d+\.\d+\S*)(?: .*)?$", re.MULTILINE)
 #: The part for the next release, unless it is empty.
 UNRELEASED = re.compile(r"^## Unreleased\n+(?!## )\S", re.MULTILINE)
-UPGRADE = re.compile(r"^## From (\S+) to (\S+)$", re.MULTILINE)
 CLASSIFIED = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 #: Links that only work where the repository is shown: neither an address nor a place on the same page.
 RELATIVE = re.compile(r"\]\((?!https?://|mailto:|#)([^)]+)\)")
@@ -60,10 +59,6 @@ def versions(root: Path) -> list[str]:
     if released[:1] != [here]:
         newest = released[0] if released else "none"
         faults.append(f"the newest version in CHANGELOG.md must be {here}; it is {newest}.")
-    elif len(released) > 1 and released[1].rsplit(".", 1)[0] != here.rsplit(".", 1)[0]:
-        steps = UPGRADE.findall((root / "docs" / "upgrading.md").read_text("utf-8"))
-        if (released[1], here) not in steps:
-            faults.append(f"docs/upgrading.md must have a part `## From {released[1]} to {here}`.")
     return faults
 
 

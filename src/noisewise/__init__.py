@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from noisewise import charts as charts
     from noisewise import core as core
     from noisewise import data as data
-    from noisewise import design as design
+    from noisewise import designs as designs
     from noisewise import extending as extending
     from noisewise import paper as paper
     from noisewise import policies as policies
@@ -30,14 +30,12 @@ if TYPE_CHECKING:
     from noisewise import theory as theory
     from noisewise import timing as timing
     from noisewise import world as world
-    from noisewise.design import Design as Design
-    from noisewise.design import Pairs as Pairs
-    from noisewise.design import TransductiveDesign as TransductiveDesign
-    from noisewise.design import optimal_design as optimal_design
-    from noisewise.design import transductive_design as transductive_design
+    from noisewise.designs import Design as Design
+    from noisewise.designs import Pairs as Pairs
+    from noisewise.designs import TransductiveDesign as TransductiveDesign
+    from noisewise.designs import optimal_design as optimal_design
+    from noisewise.designs import transductive_design as transductive_design
     from noisewise.policies import POLICIES as POLICIES
-    from noisewise.policies import CatalogueEstimate as CatalogueEstimate
-    from noisewise.policies import CataloguePolicy as CataloguePolicy
     from noisewise.policies import Estimate as Estimate
     from noisewise.policies import Policy as Policy
     from noisewise.policies import Rule as Rule
@@ -83,7 +81,6 @@ if TYPE_CHECKING:
     from noisewise.sets import Answer as Answer
     from noisewise.sets import Ball as Ball
     from noisewise.sets import Box as Box
-    from noisewise.sets import Catalogue as Catalogue
     from noisewise.sets import Ellipsoid as Ellipsoid
     from noisewise.sets import Hypercube as Hypercube
     from noisewise.sets import Polytope as Polytope
@@ -101,7 +98,6 @@ if TYPE_CHECKING:
     from noisewise.stores import StoreChangedError as StoreChangedError
     from noisewise.stores import Verdict as Verdict
     from noisewise.stores import backup_store as backup_store
-    from noisewise.stores import migrate_store as migrate_store
     from noisewise.stores import open_store as open_store
     from noisewise.stores import rebuild_study as rebuild_study
     from noisewise.stores import restore_store as restore_store
@@ -129,7 +125,6 @@ if TYPE_CHECKING:
 #: The front door. Whatever else was ever at the top still works there, and is listed by its own module.
 __all__ = [
     "ActionSet",
-    "Catalogue",
     "Certificate",
     "Check",
     "Environment",
@@ -168,10 +163,9 @@ __all__ = [
 
 #: The names by the module that has them; a test holds that these are the imports above.
 _NAMES = {
-    "noisewise.design": "Design Pairs TransductiveDesign optimal_design transductive_design",
+    "noisewise.designs": "Design Pairs TransductiveDesign optimal_design transductive_design",
     "noisewise.policies": (
-        "POLICIES CatalogueEstimate CataloguePolicy Estimate Policy Rule SetEstimate SetPolicy load_policy "
-        "make_policy register"
+        "POLICIES Estimate Policy Rule SetEstimate SetPolicy load_policy make_policy register"
     ),
     "noisewise.rules": (
         "adaoful bayes_gap frank_wolfe_sampling greedy h_rage information_directed linear_thompson lingame "
@@ -179,12 +173,12 @@ _NAMES = {
         "robust_vaee round_robin static_design top_two_thompson uniform vaee vaee_as_printed vagd vage varcb "
         "voful voful2 weighted_lingape weighted_oful weighted_oful_plus widest"
     ),
-    "noisewise.sets": "ActionSet Answer Ball Box Catalogue Ellipsoid Hypercube Polytope Product Simplex",
+    "noisewise.sets": "ActionSet Answer Ball Box Ellipsoid Hypercube Polytope Product Simplex",
     "noisewise.simulation": (
         "Simulation SimulationInterrupted compare load_simulations save_simulations simulate"
     ),
     "noisewise.stores": (
-        "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store migrate_store "
+        "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
     "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth pick"),
@@ -196,7 +190,7 @@ _NAMES = {
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
-    "actions arena charts core data design extending paper policies readers rules sets simulation stores "
+    "actions arena charts core data designs extending paper policies readers rules sets simulation stores "
     "study testing theory timing world"
 )
 

@@ -3,7 +3,6 @@
 from noisewise.study.creation import verify_certificate
 from noisewise.study.safekeeping.backup import restore_store
 from noisewise.study.safekeeping.verification import Verdict
-from noisewise.study.stores.address import migrate_store
 from noisewise.study.stores.protocol import (
     DamagedError,
     Event,
@@ -26,7 +25,6 @@ __all__ = [
     "Verdict",
     "backup_store",
     "find_study",
-    "migrate_store",
     "open_store",
     "rebuild_study",
     "restore_store",

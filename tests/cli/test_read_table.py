@@ -1,4 +1,4 @@
-"""``noisewise TABLE --dry-run`` says how a table is read."""
+"""``noisewise TABLE`` says how a table is read, and answers it."""
 
 import json
 import subprocess
@@ -14,9 +14,33 @@ def run(*arguments):
 
 
 def test_a_clear_reading_is_one_sentence():
-    done = run(DATA / "optimizely.csv")
+    done = run(DATA / "optimizely.csv", "--dry-run")
     assert done.returncode == 0
     assert done.stdout.startswith("Read as: option = Variation Name, successes = Unique Conversions")
+    assert "confidence" not in done.stdout
+
+
+def test_the_exit_code_says_whether_the_answer_is_close_enough(tmp_path):
+    page = tmp_path / "page.html"
+    assert run(DATA / "optimizely.csv").returncode == 3
+    done = run(DATA / "optimizely.csv", "--eps", "0.5", "--html", page)
+    assert done.returncode == 0
+    assert "close enough" in done.stdout
+    assert "noisewise init optimizely.db --from" in done.stdout
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert run(DATA / "optimizely.csv", "--eps", "-1").returncode == 2
+    same = tmp_path / "same.csv"
+    same.write_text("option,value\nA,1\nA,1\nB,2\nB,2\n")
+    withheld = run(same)
+    assert withheld.returncode == 4
+    assert "--noise-floor" in withheld.stdout
+
+
+def test_the_answer_as_data():
+    found = json.loads(run(DATA / "optimizely.csv", "--eps", "0.5", "--json", "--goal", "min").stdout)
+    assert found["schema"] == "noisewise.answer/1"
+    assert found["certificate"]["goal"] == "min"
+    assert {"reading", "league", "next", "command"} <= found.keys()
 
 
 def test_a_question_lists_flags_that_answer_it():

@@ -130,7 +130,6 @@ REFUSED = [
     ("void s.db m-1 ''", "REASON must say why"),
     ("fail s.db ask-99 why", "JOB must be a suggestion of this study"),
     ("release s.db ask-1 ask-99", "JOB must be a suggestion of this study (the latest: ask-1, ask-2); got 'ask-99'."),
-    ("mend s.db 3 why", "EVENT must be one that is ignored (none); got 3."),
     ("exclude s.db Z why", "'Z' is not in the catalogue"),
     ("include s.db A", "A is not excluded."),
     ("add s.db A", "option 'A' is in the catalogue already."),
@@ -172,7 +171,6 @@ REFUSED = [
     ("rebuild r.db missing.jsonl", "LOG must be an exported log; there is no file 'missing.jsonl'."),
     ("rebuild r.db log.jsonl", "LOG must be an exported log of a study"),
     ("backup s.db s.db", "PATH must be a new file; 's.db' exists and stays as it is."),
-    ("migrate no.db", "'no.db' is not a store of studies"),
 ]  # fmt: skip
 #: What only Python calls so, and what nobody should read.
 FOREIGN = re.compile(

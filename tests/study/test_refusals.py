@@ -140,7 +140,6 @@ OTHERS = {
     "void m-99": (lambda s: s.void("m-99", "x"), "got 'm-99'"),
     "amend nothing": (lambda s: s.amend(1, "x"), "say what to correct about m-1"),
     "amend something else": (lambda s: s.amend(1, "x", foo=3), "amend() has no argument 'foo'; it has value"),
-    "mend": (lambda s: s.mend("x", "y"), "`event` must be one that is ignored (none)"),
     "exclude": (lambda s: s.exclude("Z", "x"), "'Z' is not in the catalogue"),
     "exclude nothing": (lambda s: s.exclude(None, "x"), "`option` must be the name of an option"),
     "add nothing": (lambda s: s.add_options(None), "`options` must be a file"),

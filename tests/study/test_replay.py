@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noisewise as nw
-from noisewise.study.stores.protocol import Event
 
 NAMES = ["A", "B", "C", "D"]
 FEATURES = {"id": NAMES, "x": [0.0, 1.0, 2.0, 3.5]}
@@ -131,7 +130,6 @@ def answers(study):
         "jobs": dict(state.jobs),
         "told": list(state.told),
         "voided": dict(state.voided),
-        "ignored": dict(state.ignored),
         "certificate": study.certificate().to_json(),
         "estimates": study.frame("options").to_dicts(),
         "next": asked(study),
@@ -148,7 +146,6 @@ def test_a_loaded_study_answers_like_the_one_that_was_told(kind, seed, steps):
     live = player.study
     loaded = nw.load_study(live._storage, live.name, clock=player.clock)
     loaded._catch_up()
-    assert not loaded._state.ignored
     before, after = answers(live), answers(loaded)
     assert [name for name in before if repr(before[name]) != repr(after[name])] == []
 
@@ -161,13 +158,6 @@ def test_suggestions_of_items_that_are_not_known_yet_stay_pending_after_loading(
     assert loaded.pending == study.pending
     assert len(study.pending) == 2
     assert [job.id for job in loaded.ask(1)] == ["ask-3"]
-
-
-def test_the_number_of_a_suggestion_that_cannot_be_used_is_not_given_again():
-    study = nw.create_study(options=NAMES, eps=0.1)
-    body = {"id": "ask-1", "option": "gone", "why": "an edited log", "expires": 2e9}
-    study._storage.append(study.name, 0, [Event(1, 1e9, "ask", body)])
-    assert [job.id for job in study.ask(2)] == ["ask-2", "ask-3"]
 
 
 @pytest.mark.parametrize(("question", "seed"), [({}, 0), ({"items": POOL}, 3), ({"items": POOL}, 10)])

@@ -51,7 +51,6 @@ def answers(path: Path) -> dict[str, Any]:
                 [job.option for job in study.ask(2, dry_run=True)],
                 repr(study.specification.to_plain()),
                 study.head,
-                study.chained,
             )
         return found
     finally:

@@ -55,7 +55,7 @@ CALLS = {
     **{
         name: [lambda s, name=name: getattr(s, name)]
         for name in (
-            "budget_left", "chained", "deviation", "eps", "extra_scatter", "last_change", "looks", "model",
+            "budget_left", "deviation", "eps", "extra_scatter", "last_change", "looks", "model",
             "n_events", "n_measurements", "name", "notes", "options", "pending", "policy", "value_scale",
         )
     },
@@ -159,7 +159,6 @@ CALLS = {
         lambda s: s.amend("m-3", "why", 3.0, key="k2"), lambda s: s.amend("m-3", "why", 3.0, wrong=1),
         lambda s: s.amend("m-3", "why", "x"), lambda s: s.amend(None, "why", 3.0),
     ],
-    "mend": [lambda s: s.mend(1, "why"), lambda s: s.mend("1", "why"), lambda s: s.mend(0, "why")],
     "exclude": [
         lambda s: s.exclude("C", "sold out"), lambda s: s.exclude("C", "sold out"),
         lambda s: s.exclude("Q", "w"),

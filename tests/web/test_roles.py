@@ -103,7 +103,6 @@ def test_a_server_that_only_reads_refuses_every_change(reading, method, path):
         "release": {"jobs": ["ask-1"]},
         "void": {"measurement": "m-1", "reason": "wrong"},
         "amend": {"measurement": "m-1", "reason": "wrong", "value": 1.0, "se": 0.1},
-        "mend": {"event": 1, "reason": "wrong"},
         "exclude": {"option": "A", "reason": "gone"},
         "include": {"option": "A"},
         "add": {"options": ["D"]},

@@ -2,7 +2,6 @@
 
 from noisewise.actions.ball import Ball
 from noisewise.actions.box import Box
-from noisewise.actions.catalogue.catalogue import Catalogue
 from noisewise.actions.ellipsoid import Ellipsoid
 from noisewise.actions.finite import ActionSet
 from noisewise.actions.hypercube import Hypercube
@@ -16,7 +15,6 @@ __all__ = [
     "Answer",
     "Ball",
     "Box",
-    "Catalogue",
     "Ellipsoid",
     "Hypercube",
     "OracleSet",

@@ -29,7 +29,7 @@ from noisewise.simulation.simulate import make_run
 #: A certificate counts as reached once its bound is at most this times dim/√S: on spheres, theta's length.
 CERTIFIED_AT = 8.0
 #: The rooms that decide how a match comes out.
-ROOMS = ("core", "actions", "design", "world", "policies", "simulation")
+ROOMS = ("core", "actions", "designs", "world", "policies", "simulation")
 #: What a match says in words.
 WORDS = ("cell", "entry", "engine", "arithmetic")
 #: Recommendations within this of the best are the best.

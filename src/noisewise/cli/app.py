@@ -16,6 +16,7 @@ from noisewise.cli.studies.listing import list_studies
 from noisewise.cli.studies.model import switch
 from noisewise.cli.studies.running.run import CommandBehindDashes, run
 from noisewise.cli.table import READ, read_table, with_command
+from noisewise.cli.terminal.exits import INTERRUPTED, WRONG_CALL
 from noisewise.cli.terminal.flags import flags_of, in_its_words
 from noisewise.cli.terminal.refusals import refuse_unknown_flags, sentence_of
 from noisewise.cli.terminal.threads import lightly
@@ -56,10 +57,10 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(upkeep.init, run, measurements.ask, measurements.tell, imports.import_),
     *(judgement.status, judgement.best, judgement.certify, judgement.check),
     *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
-    *(measurements.void, measurements.amend, measurements.mend, measurements.fail, measurements.release),
+    *(measurements.void, measurements.amend, measurements.fail, measurements.release),
     *(upkeep.exclude, upkeep.include, upkeep.add, list_studies, upkeep.rename),
     *(upkeep.export, upkeep.rebuild),
-    *(safekeeping.backup, safekeeping.restore, safekeeping.verify, safekeeping.migrate),
+    *(safekeeping.backup, safekeeping.restore, safekeeping.verify),
     *(serve, token, mcp, simulate, arena, policies, design, paper),
 )
 NAMES: dict[Callable[..., None], str] = {imports.import_: "import", list_studies: "list"}
@@ -94,13 +95,13 @@ NUMBER_FLAGS = {
 
 
 def main() -> None:
-    """Run the command line: bad input gets one sentence and exit code 2, Ctrl-C exit code 130."""
+    """Run the command line: bad input gets one sentence."""
     try:
         refuse_unknown_flags(sys.argv[1:], NUMBER_FLAGS)
         app(with_command(sys.argv[1:], [command.name or "" for command in app.registered_commands]))
     except KeyboardInterrupt:
         typer.echo("Interrupted.", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except (ValueError, KeyError, TypeError, OSError, ModuleNotFoundError) as problem:
         typer.echo(printable(f"Error: {sentence_of(problem)}"), err=True)
-        sys.exit(2)
+        sys.exit(WRONG_CALL)

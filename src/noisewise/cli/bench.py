@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from noisewise.cli.studies.judgement import DISAGREES, NOT_YET
 from noisewise.cli.studies.session import Json, say
+from noisewise.cli.terminal.exits import DIFFERS, NOT_YET, leave
 from noisewise.cli.terminal.output import print_json
 from noisewise.cli.terminal.threads import environment
 
@@ -77,8 +77,7 @@ def bench(
         store=":memory:" if keep is None else keep, env=environment(),
     )  # fmt: skip
     _tell(found, export, json)
-    if code := exit_code(found):
-        raise typer.Exit(code)
+    leave("bench", exit_code(found))
 
 
 def exit_code(found: "Timings") -> int:
@@ -87,7 +86,7 @@ def exit_code(found: "Timings") -> int:
         return INTERRUPTED
     if not found.reached:
         return NOT_YET
-    return DISAGREES if found.versus is not None and found.versus.verdict == "slower" else 0
+    return DIFFERS if found.versus is not None and found.versus.verdict == "slower" else 0
 
 
 def _commands(commands: list[str] | None, baseline: str | None, candidate: str | None) -> list[str]:

@@ -25,7 +25,7 @@ from noisewise.simulation.sharing.processes import spread
 from noisewise.simulation.simulate import make_run
 
 #: The rooms that a result depends on; the words and charts around it may change without computing it again.
-ROOMS = ("core", "actions", "design", "world", "policies", "simulation", "theory")
+ROOMS = ("core", "actions", "designs", "world", "policies", "simulation", "theory")
 FOLDER = "computed"
 #: Rounds of one rule in all pieces together, from which on machine code is made for a cluster.
 MANY_ROUNDS = 2_000_000

@@ -4,8 +4,6 @@ from typing import Any
 
 from noisewise.policies import constructors as _constructors
 from noisewise.policies.registry import POLICIES, load_policy, make_policy, register
-from noisewise.policies.shell.catalogues.catalogue_estimate import CatalogueEstimate
-from noisewise.policies.shell.catalogues.catalogue_policy import CataloguePolicy
 from noisewise.policies.shell.policy import Estimate, Policy
 from noisewise.policies.shell.rule import Rule
 from noisewise.policies.shell.set_estimate import SetEstimate
@@ -13,8 +11,6 @@ from noisewise.policies.shell.set_policy import SetPolicy
 
 __all__ = [
     "POLICIES",
-    "CatalogueEstimate",
-    "CataloguePolicy",
     "Estimate",
     "Policy",
     "Rule",

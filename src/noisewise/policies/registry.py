@@ -7,11 +7,9 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet, Catalogue, OracleSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.support.checks import nearest
 from noisewise.policies import constructors as constructors  # loading it registers all rules
-from noisewise.policies.shell.catalogues.catalogue_policy import CataloguePolicy, holds_rounds
-from noisewise.policies.shell.catalogues.long_list_policy import LongListPolicy
 from noisewise.policies.shell.creation import new_policy
 from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.policy_file import actions_of, read_saved, refusing_damage
@@ -27,15 +25,11 @@ _plugins = list(entry_points(group="noisewise.rules"))
 @overload
 def make_policy(name: str, actions: OracleSet, **options: Any) -> SetPolicy: ...
 @overload
-def make_policy(name: str, actions: Catalogue, **options: Any) -> CataloguePolicy: ...
-@overload
 def make_policy(name: str, actions: ActionSet | ArrayLike, **options: Any) -> Policy: ...
-def make_policy(
-    name: str, actions: ActionSet | OracleSet | Catalogue | ArrayLike, **options: Any
-) -> Policy | SetPolicy | CataloguePolicy:
+def make_policy(name: str, actions: ActionSet | OracleSet | ArrayLike, **options: Any) -> Policy | SetPolicy:
     """The policy of this name on these actions, with the options of its constructor."""
     check_known(name)
-    made: Policy | SetPolicy | CataloguePolicy = POLICIES[name](actions, **options)
+    made: Policy | SetPolicy = POLICIES[name](actions, **options)
     return made
 
 
@@ -68,14 +62,12 @@ def check_known(name: str, *others: str) -> None:
 @overload
 def load_policy(path: str | PathLike[str], actions: OracleSet) -> SetPolicy: ...
 @overload
-def load_policy(path: str | PathLike[str], actions: Catalogue) -> CataloguePolicy: ...
-@overload
 def load_policy(path: str | PathLike[str], actions: ActionSet | ArrayLike) -> Policy: ...
 @overload
 def load_policy(path: str | PathLike[str], actions: None = None) -> Any: ...
 def load_policy(
-    path: str | PathLike[str], actions: ActionSet | OracleSet | Catalogue | ArrayLike | None = None
-) -> Policy | SetPolicy | CataloguePolicy:
+    path: str | PathLike[str], actions: ActionSet | OracleSet | ArrayLike | None = None
+) -> Policy | SetPolicy:
     """Read a policy that was saved.
 
     Args:
@@ -83,7 +75,7 @@ def load_policy(
         actions: The action set, if it was not stored with the policy (a memory map is not).
     """
     saved = read_saved(Path(path))
-    known = actions is None or isinstance(actions, ActionSet | OracleSet | Catalogue)
+    known = actions is None or isinstance(actions, ActionSet | OracleSet)
     given: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
     name = saved.header["rule"]
     if name not in POLICIES:
@@ -95,11 +87,7 @@ def load_policy(
         )
     with refusing_damage(saved.path):
         whole = actions_of(saved, given)
-        make: Any = new_policy
-        if isinstance(whole, ActionSet):
-            # Whether all actions were looked at in every round is seen from what was kept.
-            make = LongListPolicy if holds_rounds(saved) else Policy
-        policy: Policy | SetPolicy | CataloguePolicy = make(
+        policy: Policy | SetPolicy = new_policy(
             RULES[name], whole, saved.header["options"], horizon=saved.header["horizon"]
         )
         policy.resume(saved)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.actions import Catalogue
 from noisewise.core.spreading.arithmetic import arithmetic
 from noisewise.core.spreading.workers import opened
 from noisewise.core.support.checks import check_count
@@ -114,11 +113,6 @@ def _wanted(run: Run, compile: bool | None, compiled: bool | None) -> bool | Non
 
 def misfit(policy: BasePolicy, env: Environment) -> str | None:
     """Why this policy cannot run in this world, in one sentence; None if it can."""
-    if isinstance(policy.actions, Catalogue):
-        return (
-            f"`policy` must be on a list or a set; got one on {policy.actions!r}: simulations repeat a world "
-            "many times, and need nw.ActionSet(vectors)."
-        )
     if not env.fits(policy.actions):
         return f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
     if policy.rule.sees_sigma == "before" and not env.announced:

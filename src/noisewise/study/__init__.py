@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from noisewise.study.creation import load_study as load_study
     from noisewise.study.log.jobs import Job as Job
     from noisewise.study.log.told import Measurement as Measurement
+    from noisewise.study.log.told import MeasurementWarning as MeasurementWarning
     from noisewise.study.one_call import pick as pick
     from noisewise.study.planning.plan import Plan as Plan
     from noisewise.study.planning.slot import Slot as Slot
@@ -25,6 +26,7 @@ __all__ = [
     "Check",
     "Job",
     "Measurement",
+    "MeasurementWarning",
     "Plan",
     "Slot",
     "Study",
@@ -41,6 +43,7 @@ _HOMES = {
     "Check": "certificate.check",
     "Job": "log.jobs",
     "Measurement": "log.told",
+    "MeasurementWarning": "log.told",
     "Plan": "planning.plan",
     "Slot": "planning.slot",
     "Study": "study",

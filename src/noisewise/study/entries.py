@@ -135,10 +135,11 @@ class Entries(ReaderEntries):
                 ``key=`` (telling a key again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
         given = given_of(job, value, told)
-        number, body = 0, {}
+        number, body, new = 0, {}, False
 
         def read(news: list[Event]) -> Happened:
-            nonlocal number, body
+            nonlocal number, body, new
+            new = False
             body = read_told(self._state, given, now=self._clock())
             before = told_before(self._state, body)
             if before is not None and before.voided is not None:
@@ -147,10 +148,13 @@ class Entries(ReaderEntries):
                 number, body = before.number, self._state.told[before.number - 1]
                 return []
             check_next(self._state, body)
-            number = len(self._state.told) + 1
+            number, new = len(self._state.told) + 1, True
             return [("tell", body)]
 
-        return self._record(read, ("tell", given), lambda: measurement_of(number, body))
+        told_now = self._record(read, ("tell", given), lambda: measurement_of(number, body))
+        if new:
+            self._warn_of(number, body, value)
+        return told_now
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""
@@ -170,22 +174,6 @@ class Entries(ReaderEntries):
             return [("void", {"number": number, "reason": require_reason(reason)})]
 
         self._record(voided, ("void", measurement, reason), lambda: None)
-
-    def mend(self, event: int, reason: str) -> None:
-        """Settle that an event of the log that cannot be used, and is ignored, stays so; say why.
-
-        Such events come from older versions or from edited logs; `notes` names them. A measurement among them
-        may be amended instead, with its right content.
-        """
-
-        def mended(news: list[Event]) -> Happened:
-            open_ones = [one.event for one in self._state.ignored.values() if one.mended is None]
-            if event not in open_ones:
-                listed = ", ".join(map(str, open_ones)) or "none"
-                raise ValueError(f"`event` must be one that is ignored ({listed}); got {event!r}.")
-            return [("mend", {"event": event, "reason": require_reason(reason)})]
-
-        self._record(mended, ("mend", event, reason), lambda: None)
 
     def amend(
         self, measurement: Measurement | str | int, reason: str, value: Any = None, **told: Any

@@ -9,9 +9,9 @@ from noisewise.study.intake.changes import added_options
 from noisewise.study.intake.entry import find_option
 from noisewise.study.intake.events import Happened, events_of
 from noisewise.study.journal import Journal
-from noisewise.study.log.flaws import rehearse
 from noisewise.study.log.item_order import BATCH, next_places
 from noisewise.study.log.state import State, replay
+from noisewise.study.log.validation import rehearse
 from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:

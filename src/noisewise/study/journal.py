@@ -6,10 +6,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar, cast
 
 from noisewise.core.support.garbage import without_collector
+from noisewise.core.support.remarks import warn
 from noisewise.study.intake.events import Happened, events_of
-from noisewise.study.log.flaws import rehearse
+from noisewise.study.intake.surprises import Surprises
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
+from noisewise.study.log.told import MeasurementWarning
 from noisewise.study.log.unanswered import (
     KeyedAppends,
     Unanswered,
@@ -17,6 +19,7 @@ from noisewise.study.log.unanswered import (
     is_there,
     new_append,
 )
+from noisewise.study.log.validation import rehearse
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.chain import follow, start_of
 from noisewise.study.stores.protocol import (
@@ -66,6 +69,7 @@ class Journal:
         self._last_at: float | None = None
         self._analysis: Analysis | None = None
         self._quick_analysis: Analysis | None = None
+        self._surprises: Surprises | None = None
         self._catch_up()
 
     @property
@@ -90,12 +94,6 @@ class Journal:
         """When the last event was appended, in seconds since 1970; None before the first."""
         self._catch_up()
         return self._last_at
-
-    @property
-    def chained(self) -> str | None:
-        """When an older log was given its chain of hashes; None if it had one from the beginning."""
-        told = getattr(self._storage, "chained", None)
-        return None if told is None else told(self.name)
 
     def events(self, until: int | None = None) -> list[Event]:
         """The log, or its beginning."""
@@ -132,6 +130,20 @@ class Journal:
         """The fits behind everything that is said, at this moment."""
         self._catch_up()
         return self._now()
+
+    def _warn_of(self, number: int, body: dict[str, Any], written: Any) -> None:
+        """Warn of what looks like a slip in a measurement that was just told.
+
+        Args:
+            number: Its number.
+            body: What was told, as the log holds it.
+            written: Its value as it was written.
+        """
+        surprises, before = self._surprises, number - 1
+        if surprises is None or (surprises.seen != before and not surprises.catch_up(self._state, before)):
+            surprises = self._surprises = Surprises(self._state, before)
+        for text in surprises.take(self._state, body, written):
+            warn(f"m-{number}: {text}", MeasurementWarning, stacklevel=3)
 
     def _now(self) -> Analysis:
         if self._analysis is None:
@@ -209,7 +221,7 @@ class Journal:
     @property
     def _chains(self) -> bool:
         """Whether the store keeps the hashes, and compares what it reads with them."""
-        return hasattr(self._storage, "chained")
+        return getattr(self._storage, "keeps_hashes", False)
 
     def head_at(self, number: int) -> str:
         """The hash of an event, which stands for the log up to it; 0: of the specification alone."""
@@ -280,6 +292,8 @@ class Journal:
 
     def _apply(self, events: Sequence[Event], *, rehearsed: bool = False) -> None:
         if events:
+            if any(event.kind in ("void", "amend") for event in events):
+                self._surprises = None
             self._state.apply_all(events, rehearsed=rehearsed)
             self._keyed.note(events)
             self._head = events[-1].hash

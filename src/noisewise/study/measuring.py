@@ -37,14 +37,21 @@ class Measuring(Entries):
             for one in results
         ]
         found: list[tuple[int, dict[str, Any]]] = []
+        known = 0
 
         def read(news: list[Event]) -> Happened:
+            nonlocal known
+            known = len(self._state.told)
             found[:], happened = told_together(self._state, given, self._clock())
             return happened
 
-        return self._record(
+        measured = self._record(
             read, ("tell all", given), lambda: [measurement_of(number, body) for number, body in found]
         )
+        for number, body in sorted(dict(found).items()):
+            if number > known:
+                self._warn_of(number, body, None)
+        return measured
 
     def _bound_now(self) -> float:
         """The bound of what would be recommended, whether or not the measurements fit."""

@@ -77,7 +77,6 @@ def status_of(study: "Study") -> dict[str, Any]:
         "certificate": certificate_of(study),
         "notes": study.notes,
         "head": study.head,
-        "chained": study.chained,
     }
 
 

@@ -55,8 +55,7 @@ class Study(Measuring):
         self._catch_up()
         features = self._state.whitening.notes if self._state.whitening else ()
         alone = [] if len(self._state.ids) > 1 else [f"{self._state.ids[0]} is the only option: add others."]
-        ignored = [one.advice for one in self._state.ignored.values()]
-        return [*self.specification.catalogue.notes, *features, *alone, *self._look_alikes(), *ignored]
+        return [*self.specification.catalogue.notes, *features, *alone, *self._look_alikes()]
 
     def _look_alikes(self) -> list[str]:
         """Names of one kind that are different and look alike."""
@@ -335,17 +334,15 @@ class Study(Measuring):
         specification, certificate = self.specification, self.certificate()
         word = "largest" if specification.goal == "max" else "smallest"
         lines = [
-            certificate.sentence,
+            *certificate.sentences,
             f"Study {self.name!r}: the {word} of {counted(len(self._state.ids), 'option')}, "
             f"{self._state.model.in_words(specification.value_scale)}, "
-            f"{counted(self.n_measurements, 'measurement')}, "
+            f"{certificate.amount}, "
             f"{len(self.pending)} under way, {policy_in_words(self._state)}.",
         ]
         if certificate.estimate is not None:
             value = certificate.value_scale.value(certificate.estimate)
             lines.append(f"Estimate for {certificate.option}: {value}{_level_in_words(self._now().sums)}.")
-        if certificate.beside:
-            lines.append(certificate.beside)
         return lines
 
 

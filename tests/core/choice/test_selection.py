@@ -1,5 +1,7 @@
 """Ties are broken on purpose; dropping follows the definition."""
 
+import contextlib
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +54,18 @@ def test_dropping_does_not_depend_on_where_it_starts(seed, radius):
         candidates = started.copy()
         selection.drop_ruled_out(model, candidates, radius)
         assert np.array_equal(candidates, expected)
+
+
+def test_copies_of_an_action_are_no_rivals_and_unknown_widths_prove_nothing():
+    columns = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    for verbs in (contextlib.nullcontext, numpy_verbs):
+        with verbs():
+            model = new_model(columns, 1.0)
+            fold(model, 0, 2.0, 0.5)
+            assert_allclose(selection.likelihood_ratio(model, 0, 0.1), 1.7**2 / (2.0 * 1.2))
+            assert selection.likelihood_ratio(new_model(columns[:, :2], 1.0), 0, 0.1) == np.inf
+            model.means[2] = np.nan
+            assert selection.likelihood_ratio(model, 0, 0.1) == 0.0
 
 
 def test_only_what_is_allowed_is_chosen():

@@ -74,6 +74,7 @@ def test_every_verb_of_a_model_answers_the_same_in_both_bodies(layout, n, dim):
         selection.most_telling: (one, other, 0.3, mask),
         selection.regret_bound: (mask, one, 1.7),
         selection.smallest_bound: (mask, one, 1.7),
+        selection.likelihood_ratio: (one, 0.1),
     }
     for function, arguments in cases.items():
         assert is_compiled(function)
@@ -187,6 +188,7 @@ def test_the_independent_model_is_the_same_in_both_bodies(border):
         (selection.regret_bound, (mask, 3, 1.1)),
         (selection.strongest_rival, (3, 1.1)),
         (selection.smallest_bound, (mask, 3, 1.1)),
+        (selection.likelihood_ratio, (3, 0.2)),
     ):
         answer = function(compiled, *arguments)
         with numpy_verbs():

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.support.clusters import dask_or_skip, small_cluster
 
+from noisewise.core.parallel import WorkersError
 from noisewise.core.spreading import identity as identities
-from noisewise.core.spreading.tasks import Kit, StrangerError, WorkersError, refuse_strangers
+from noisewise.core.spreading.tasks import Kit, StrangerError, refuse_strangers
 from noisewise.core.spreading.workers import spread, workers_on
 
 

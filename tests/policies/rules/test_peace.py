@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 import noisewise as nw
-from noisewise.design.transductive import gaussian_width
+from noisewise.designs.transductive import gaussian_width
 
 
 def test_peace_halves_the_width_in_every_epoch():

@@ -56,7 +56,6 @@ def test_the_worst_residuals_name_measurement_and_block():
     check = study.check()
     assert not check.ok
     assert check.worst[0]["name"] == f"m-34 of {NAMES[3]}"
-    assert f"most of all for measurement m-34 of {NAMES[3]}" in check.problems[0]
     assert "m-34" in str(check)
 
 
@@ -65,7 +64,7 @@ def test_a_span_that_the_data_contradict_withholds_the_certificate():
     study.tell(option="A", value=0.0, se=0.1)
     study.tell(option="B", value=5.0, se=0.1)
     (problem,) = study.check().problems
-    assert problem == "`span` is 1, but B and A differ by about 5: make the study with a larger span"
+    assert problem == "`span` is 1, but B and A differ by about 5: find out which is wrong"
     assert study.certificate().withheld == (problem,)
 
 

@@ -30,7 +30,7 @@ def test_known_error_bars_and_counts_are_named_and_shown_everywhere():
     assert study.certificate().evidence == ("known error bars",)
     certificate = told_counts(study)
     assert certificate.evidence == ("known error bars", "counts")
-    assert "\nEvidence: known error bars, counts.\nIt rests on:" in str(certificate)
+    assert "\nEvidence: known error bars, counts.\nIt rests on 4 measurements." in str(certificate)
     assert json.loads(certificate.to_json())["evidence"] == ["known error bars", "counts"]
     assert nw.verify_certificate(certificate.to_json(), study).evidence == certificate.evidence
 

@@ -38,7 +38,7 @@ def plain(study):
 
 #: For every field values that differ from the true one in content or in type.
 FORGED = {
-    "schema": [1, 2, 3, 99, None, "4", 4.0, True],
+    "schema": [1, 2, 4, 99, None, "5", 5.0, True],
     "option": ["A", None, "Z", 1],
     "bound": [0.0, 0.01, None, "0.3", True, 1e308],
     "estimate": [1.3, None, "1.2"],
@@ -59,6 +59,7 @@ FORGED = {
     "spread": [0.1, None],
     "looks": ["once", None],
     "evidence": [[], ["counts"], None],
+    "rests_on": [2, None],
     "withheld": [["a reason"]],
     "approximate": [["a reason"]],
 }

@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 from scipy.stats import beta, binom, norm
 from tests.support import one_look
 from tests.support.effort import effort
 from tests.support.one_look import FEATURES, NAMES, Tables, once, outside, widths
 
-from noisewise.study.models.once import connected, separate
-from noisewise.study.models.once.multipliers import two_evidences
+from noisewise.study.models import once as models_once
+from noisewise.study.models.once import common_factor, two_evidences
 
 LINEAR = {"model": "linear", "span": 8.0}
 DEVIATION = {"model": "linear+deviation", "span": 12.0, "deviation": 0.7}
@@ -26,7 +25,8 @@ TABLES = {
     "differences": (one_look.differences, FREE, {}, 0.7),
     "readings": (one_look.readings, FREE, {}, 1.0),
     "several instruments": (lambda v, r: one_look.readings(v, r, (1.0, 2.0)), FREE, {}, 0.0),
-    "without error bars": (one_look.bare, FREE, {}, 1.0),
+    "without error bars": (one_look.bare, FREE, {}, 0.3),
+    "without error bars, equal scatter": (one_look.bare, FREE, {"scatter": "pooled"}, 1.0),
     "shares": (one_look.shares, CHANCES, {}, 0.0),
     "linear": (one_look.known, SUMS, LINEAR, 0.3),
     "linear, blocks": (one_look.in_blocks, SUMS, LINEAR, 0.3),
@@ -128,7 +128,7 @@ def test_common_factors_never_exceed_the_correlations():
         precision = np.diag(links.sum(axis=1) + 0.1) - links
         covariance = np.linalg.inv(precision)
         for at in range(n):
-            common = connected._common_factor(covariance, at, several=True)
+            common = common_factor(covariance, at)
             others = np.arange(n) != at
             apart = covariance - covariance[at] - covariance[:, [at]] + covariance[at, at]
             apart = apart[np.ix_(others, others)]
@@ -136,14 +136,13 @@ def test_common_factors_never_exceed_the_correlations():
             products = np.outer(common, common)
             off = ~np.eye(n - 1, dtype=bool)
             assert (products[off] <= related[off] * (1.0 + 1e-9)).all()
-            (least,) = connected._common_factor(covariance, at, several=False)
-            assert least**2 == pytest.approx(related[off].min(), rel=1e-9)
 
 
-def test_variances_taken_together_are_on_the_safe_side_and_close():
+def test_many_different_variances_are_on_the_safe_side(monkeypatch):
     variances = 10.0 ** np.random.default_rng(9).uniform(-1.0, 1.0, 60)
-    exact = separate._dunnett(variances, 60, 0.05, None)
-    together = separate._dunnett(variances, 24, 0.05, None)
+    exact = models_once._among(variances, 0.05, None)
+    monkeypatch.setattr(models_once, "MOST", 24)
+    together = models_once._among(variances, 0.05, None)
     assert (together >= exact - 1e-8).all()
     assert (together <= 1.03 * exact).all()
 
@@ -168,24 +167,6 @@ def _farthest(rival, other, radius):
     upper = np.ones(turns.size) if s == t else beta.isf(tails[0], s + 1, t - s)
     lower = np.zeros(turns.size) if r == 0 else beta.ppf(tails[1], r, n - r + 1)
     return float((upper - lower).max()) - (s / t - r / n)
-
-
-def test_shares_with_other_measurements_add_their_evidence():
-    """One option has both; its limit is where the weighted sum of both z is as wanted."""
-    rows = [
-        {"option": "A", "successes": 20, "trials": 50},
-        {"option": "A", "value": 0.45, "se": 0.05},
-        *({"option": name, "value": 0.1, "se": 1e-6} for name in "BCDE"),
-    ]
-    radius, weight = two_evidences(4, 0.05), 0.05**-2.0
-    share = math.sqrt(200.0 / (200.0 + weight)), math.sqrt(weight / (200.0 + weight))
-
-    def z(p):
-        return share[0] * norm.isf(binom.cdf(20, 50, p)) + share[1] * (p - 0.45) / 0.05
-
-    limit = brentq(lambda p: z(p) - radius, 0.2, 0.99)
-    estimate = (200.0 * 0.4 + weight * 0.45) / (200.0 + weight)
-    assert widths(once(rows))[0, 1] == pytest.approx(limit - estimate, rel=1e-3)
 
 
 def test_counts_of_a_million_trials_are_nearly_normal():

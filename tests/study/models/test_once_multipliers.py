@@ -8,15 +8,7 @@ from scipy import integrate, stats
 from scipy.special import ndtr
 from tests.support.effort import effort
 
-from noisewise.study.models.once.multipliers import (
-    all_within,
-    at_most,
-    in_dimensions,
-    independent_at_most,
-    no_heavier_than_normal,
-    two_evidences,
-    whole_ellipsoid,
-)
+from noisewise.study.models.once import Errors, dunnett, independent_at_most, studentized_range, two_evidences
 
 #: One-sided 5 % points of Dunnett's t for 1, 2, 3, 4, 5 and 9 comparisons (Dunnett 1955, table 1a).
 DUNNETT = {
@@ -28,8 +20,7 @@ DUNNETT = {
 
 
 def one_row(common, delta, freedom=None):
-    row = np.array([common], dtype=float)
-    return float(all_within(row, np.ones(row.shape), delta, freedom)[0])
+    return dunnett(tuple(float(one) for one in common), (1,) * len(common), delta, freedom)
 
 
 def naive(common, c, freedom=None):
@@ -89,35 +80,25 @@ def test_smaller_common_factors_never_make_them_smaller():
         common = rng.uniform(0.0, 1.0, 5)
         smaller = common * rng.uniform(0.0, 1.0, 5)
         assert one_row(smaller, 0.05) >= one_row(common, 0.05) - 1e-8
-        assert one_row(common, 0.05) <= independent_at_most(5, 0.05) + 1e-8 <= at_most(5, 0.05) + 2e-8
+        assert (
+            one_row(common, 0.05)
+            <= independent_at_most(5, 0.05) + 1e-8
+            <= Errors().one_by_one(5, 0.05) + 2e-8
+        )
 
 
 def test_many_alike_count_as_often_as_they_are_there():
-    once = all_within(np.array([[0.7, 0.7, 0.7, 0.2]]), np.ones((1, 4)), 0.05)
-    counted = all_within(np.array([[0.7, 0.2, 0.9]]), np.array([[3.0, 1.0, 0.0]]), 0.05)
-    assert counted == pytest.approx(once, abs=1e-8)
+    each = dunnett((0.7, 0.7, 0.7, 0.2), (1, 1, 1, 1), 0.05)
+    assert dunnett((0.7, 0.2), (3, 1), 0.05) == pytest.approx(each, abs=1e-8)
 
 
-@pytest.mark.parametrize("freedom", [None, 4.0])
-@pytest.mark.parametrize(("count", "dimensions"), [(3, 2), (40, 2), (40, 6), (500, 3), (9, 1)])
-def test_directions_are_covered_and_better_than_two_simple_bounds(count, dimensions, freedom):
-    rng, runs = np.random.default_rng(3), effort(20_000, 100_000)
-    found = in_dimensions(count, dimensions, 0.05, freedom)
-    assert found <= at_most(count, 0.05, freedom) + 1e-8
-    if freedom is None:
-        assert found <= whole_ellipsoid(dimensions, 0.05) + 1e-8
-    directions = rng.standard_normal((count, dimensions))
-    directions /= np.linalg.norm(directions, axis=1)[:, None]
-    scale = 1.0 if freedom is None else np.sqrt(rng.chisquare(freedom, runs) / freedom)
-    worst = (rng.standard_normal((runs, dimensions)) @ directions.T).max(axis=1) / scale
-    assert (worst > found).mean() <= 0.05 + 5.0 * math.sqrt(0.05 * 0.95 / runs)
-
-
-def test_one_direction_is_a_quantile_and_all_of_them_an_ellipsoid():
-    assert in_dimensions(1, 5, 0.05) == pytest.approx(stats.norm.isf(0.05))
-    assert in_dimensions(7, 1, 0.05) == pytest.approx(stats.norm.isf(0.025), rel=1e-7)
-    assert in_dimensions(1e12, 3, 0.05) == pytest.approx(stats.chi.isf(0.05, 3), rel=1e-3)
-    assert whole_ellipsoid(3, 0.05) == pytest.approx(stats.chi.isf(0.05, 3))
+@pytest.mark.parametrize(("n", "delta", "freedom"), [(3, 0.05, 6.0), (8, 0.01, 16.0), (40, 0.5, 3.0)])
+def test_the_studentized_range_is_that_of_scipy(n, delta, freedom):
+    expected = stats.studentized_range.isf(delta, n, freedom)
+    assert studentized_range(n, delta, freedom) == pytest.approx(expected, rel=1e-5)
+    assert studentized_range(2, delta, freedom) == pytest.approx(
+        math.sqrt(2.0) * stats.t.isf(0.5 * delta, freedom), rel=1e-7
+    )
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.05])
@@ -133,5 +114,5 @@ def test_two_evidences_are_exact_for_independent_ones(count, delta):
 def test_errors_no_heavier_than_normal_have_chernoffs_bound():
     rng = np.random.default_rng(5)
     signs = rng.choice([-1.0, 1.0], size=(50_000, 10)).sum(axis=1) / math.sqrt(10.0)
-    assert (signs > no_heavier_than_normal(1, 0.05)).mean() < 0.05
-    assert no_heavier_than_normal(7, 0.05) == pytest.approx(math.sqrt(2.0 * math.log(140.0)))
+    assert (signs > Errors(shares=True).one_by_one(1, 0.05)).mean() < 0.05
+    assert Errors(shares=True).one_by_one(7, 0.05) == pytest.approx(math.sqrt(2.0 * math.log(140.0)))

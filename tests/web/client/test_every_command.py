@@ -56,7 +56,6 @@ LINES = {
     ],
     "void": ["@ m-1 wrong -s s", "@ m-1 wrong -s s", "@ m-99 wrong -s s"],
     "amend": ["@ m-2 typo --value 2.2 --se 0.1 -s s", "@ m-2 typo -s s", "@ m-99 typo --value 1 -s s"],
-    "mend": ["@ 1 why -s s"],
     "fail": ["@ ask-2 broken -s s", "@ ask-2 broken -s s", "@ ask-99 broken -s s"],
     "release": ["@ ask-3 -s s", "@ ask-3 ask-4 -s s"],
     "exclude": ["@ C gone -s s", "@ C gone -s s", "@ Q gone -s s"],
@@ -81,7 +80,6 @@ LINES = {
 }  # fmt: skip
 #: Commands that work on the store itself, or on another machine's behalf; each says so.
 ON_THE_STORE = {
-    "migrate": "migrate @",
     "restore": "restore copy.db @",
     "serve": "serve @",
     "token": "token list @",

@@ -81,7 +81,6 @@ USES: dict[str, Use] = {
     "switch": CORRECTS,
     "void": CORRECTS,
     "amend": Use(writes=True, changes_what_was_told=True, advice=ERROR_BARS),
-    "mend": CORRECTS,
     "fail": WRITES,
     "release": WRITES,
     "exclude": CORRECTS,
@@ -100,7 +99,6 @@ _COMMANDS = "it runs programs of this machine"
 NO_TOOLS: dict[str, str] = {
     "demo": "it is a show for people",
     "restore": "it replaces the whole store",
-    "migrate": "it changes the whole store for good",
     "run": _COMMANDS,
     "bench": _COMMANDS,
     "mcp": "it is the server itself",

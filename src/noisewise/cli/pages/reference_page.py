@@ -83,7 +83,7 @@ SECTIONS = (
     ),
     PagePart(
         "Designs",
-        "noisewise.design",
+        "noisewise.designs",
         "Which actions to measure, in which shares: [designs](designs.md).",
         "nw.design.",
     ),

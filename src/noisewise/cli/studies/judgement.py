@@ -15,10 +15,9 @@ from noisewise.cli.studies.session import (
     report,
     status_content,
 )
+from noisewise.cli.terminal.exits import DIFFERS, DONE, NOT_YET, WITHHELD, leave
 from noisewise.cli.terminal.flags import in_flags
 
-#: Exit codes, so that scripts can loop.
-NOT_YET, DISAGREES = 3, 1
 #: The number of suggestions under way that are shown.
 SHOWN = 10
 #: What `best` tells of a certificate.
@@ -26,8 +25,10 @@ BEST = (
     "option", "estimate", "bound", "reached", "sentence", "candidates", "verdict", "largest_estimate",
     "largest_estimate_value", "rank", "n_compared", "withheld",
 )  # fmt: skip
-#: And where values are on a log scale.
-LOGS = ("scale", "bound_ratio", "eps_ratio")
+#: And where values are on a log scale, or only a pool of items was measured.
+LOGS = ("scale", "bound_ratio", "eps_ratio", "pool", "wider", "heterogeneous")
+#: Why an option is named that has no bound.
+CAVEATS = {NOT_YET: "nothing is decided yet", WITHHELD: "the certificate is withheld"}
 
 
 def status(store: Store, study: Name = None, json: Json = False) -> None:
@@ -41,20 +42,32 @@ def status(store: Store, study: Name = None, json: Json = False) -> None:
     if len(pending) > SHOWN:
         words.append(f"  and {len(pending) - SHOWN} more under way")
     words.append(f"Log: {counted(opened.certificate().n_events, 'event')}, head {opened.head[:16]}…")
-    words += [f"Its hashes: {opened.chained}."] if opened.chained else []
     report("status", opened, json, content, words)
 
 
 def best(store: Store, study: Name = None, json: Json = False) -> None:
-    """Name the option to take if measuring stops now."""
+    """Name the option to take if measuring stops now.
+
+    Exit code 0: it has a bound. 3: nothing is decided, it has the best estimate. 4: withheld, the same.
+    """
+    from noisewise.study.certificate.verdicts import BOUNDED, REACHED
     from noisewise.study.plain import certificate_of
 
     opened = open_study(store, study)
-    plain = certificate_of(opened)
-    certificate = opened.certificate()
-    beside = [certificate.beside] if certificate.beside else []
-    words = [*([plain["option"]] if certificate.may_show_bounds else []), plain["sentence"], *beside]
-    report("best", opened, json, {name: plain[name] for name in (*BEST, *LOGS) if name in plain}, words)
+    certificate, plain = opened.certificate(), certificate_of(opened)
+    code = NOT_YET
+    if certificate.withheld:
+        code = WITHHELD
+    elif certificate.verdict in (BOUNDED, REACHED):
+        code = DONE
+    named = certificate.option if code == DONE else certificate.largest_estimate
+    words = [named] if named else []
+    if named and code != DONE:
+        words.append(f"{named} has the best estimate, and no more is known of it: {CAVEATS[code]}.")
+    words += certificate.sentences
+    content = {name: plain[name] for name in (*BEST, *LOGS) if name in plain}
+    report("best", opened, json, {"named": named, **content}, words)
+    leave("best", code)
 
 
 def certify(
@@ -64,12 +77,13 @@ def certify(
         typer.Option(metavar="FILE", help="Compute the certificate in this file afresh from the log."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the certificate as JSON.")] = None,
+    why: Annotated[bool, typer.Option("--why", help="List every assumption it rests on.")] = False,
     study: Name = None,
     json: Json = False,
 ) -> None:
     """State how far from the best the recommended option can be. That decides whether measuring may stop.
 
-    Exit code 0: stopping is allowed. 3: not yet. With --verify: 0 if the log agrees, 1 if not.
+    Exit code 0: stopping is allowed. 3: not yet. 4: withheld. With --verify: 0 if the log agrees, 1 if not.
     """
     from noisewise.study.plain import certificate_of
 
@@ -83,11 +97,17 @@ def certify(
 
         with written_whole(out) as draft:
             draft.write_text(certificate.to_json() + "\n", encoding="utf-8")
-    words = [*str(certificate).splitlines(), *([f"Wrote {out}."] if out else [])]
-    content = {"certificate": certificate_of(opened), "written": [str(out)] if out else []}
+    remedies = opened.check().remedies[:1] if certificate.withheld else ()
+    words = certificate.lines(why=why)
+    words[1:1] = map(in_flags, remedies)
+    words += [f"Wrote {out}."] if out else []
+    content = {
+        "certificate": certificate_of(opened),
+        "remedy": in_flags(remedies[0]) if remedies else None,
+        "written": [str(out)] if out else [],
+    }
     report("certify", opened, json, content, words)
-    if not certificate.reached:
-        raise typer.Exit(NOT_YET)
+    leave("certify", DONE if certificate.reached else WITHHELD if certificate.withheld else NOT_YET)
 
 
 def _verify(study: Any, place: str, json: bool) -> None:
@@ -108,8 +128,7 @@ def _verify(study: Any, place: str, json: bool) -> None:
     if problem is not None:
         words = f"The log disagrees: {problem}"
     report("verify", study, json, {"agrees": problem is None, "problem": problem}, words)
-    if problem is not None:
-        raise typer.Exit(DISAGREES)
+    leave("certify", DONE if problem is None else DIFFERS)
 
 
 def _read(place: str) -> str:
@@ -122,7 +141,7 @@ def _read(place: str) -> str:
 def check(store: Store, study: Name = None, json: Json = False) -> None:
     """Check whether measurements fit the model and their error bars.
 
-    Exit code 0: nothing speaks against that. 1: a problem withholds the certificate.
+    Exit code 0: nothing speaks against that. 4: a problem withholds the certificate.
     """
     from noisewise.study.plain import check_row
 
@@ -130,5 +149,4 @@ def check(store: Store, study: Name = None, json: Json = False) -> None:
     found = opened.check()
     content = check_row(found, in_flags)
     report("check", opened, json, content, list(map(in_flags, str(found).splitlines())))
-    if not found.ok:
-        raise typer.Exit(DISAGREES)
+    leave("check", DONE if found.ok else WITHHELD)

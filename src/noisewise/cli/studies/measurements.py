@@ -1,4 +1,4 @@
-"""Measurements and suggestions: ``ask tell fail release void amend mend``."""
+"""Measurements and suggestions: ``ask tell fail release void amend``."""
 
 import re
 from contextlib import nullcontext
@@ -21,12 +21,12 @@ from noisewise.cli.studies.session import (
     open_study,
     report,
     seconds_of,
+    told_warnings,
 )
 from noisewise.cli.terminal.tables import write_csv
 from noisewise.core.support.files import written_whole
 
 By = Annotated[str | None, typer.Option(help="The name of the person or process that measures.")]
-Ignored = Annotated[int, typer.Argument(help="The number of the ignored event; see status.")]
 Job = Annotated[str, typer.Argument(help="A suggestion, such as ask-17.")]
 Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Suggestions, such as ask-17.")]
 Id = Annotated[str, typer.Argument(metavar="MEASUREMENT", help="The measurement's id (m-17) or key.")]
@@ -140,8 +140,10 @@ def tell(
         job = what
     elif what is not None:
         told["option"] = what
-    measured = opened.tell(job, value, **read_error_bar(told))
-    report("tell", opened, json, {"measurement": measurement_row(measured)}, in_words(measured))
+    with told_warnings() as warned:
+        measured = opened.tell(job, value, **read_error_bar(told))
+    content = {"measurement": measurement_row(measured), "warnings": warned}
+    report("tell", opened, json, content, in_words(measured))
 
 
 @with_error_bar
@@ -171,15 +173,6 @@ def void(store: Store, measurement: Id, reason: Reason, study: Name = None, json
     opened.void(measurement, reason)
     content = {"measurement": measurement, "reason": reason}
     report("void", opened, json, content, f"{measurement} no longer counts: {reason}.")
-
-
-def mend(store: Store, event: Ignored, reason: Reason, study: Name = None, json: Json = False) -> None:
-    """Accept that an unusable event stays ignored. An unusable measurement can be amended instead."""
-    opened = open_study(store, study, write=True)
-    opened.mend(event, reason)
-    report(
-        "mend", opened, json, {"event": event, "reason": reason}, f"Event {event} stays ignored: {reason}."
-    )
 
 
 def fail(store: Store, job: Job, reason: Reason, study: Name = None, json: Json = False) -> None:

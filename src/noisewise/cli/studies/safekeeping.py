@@ -1,4 +1,4 @@
-"""Looking after stores: ``backup restore verify migrate``."""
+"""Looking after stores: ``backup restore verify``."""
 
 import sys
 from dataclasses import asdict
@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from noisewise.cli.studies.session import Json, Name, Store, refuse_server, say, told_warnings
+from noisewise.cli.terminal.exits import DIFFERS, leave
 from noisewise.cli.terminal.output import print_json
 
 #: The exit code when something does not fit.
-DISAGREES = 1
 
 
 def restore(
@@ -59,7 +59,7 @@ def verify(
     else:
         say([str(verdict) for verdict in verdicts] or ["There are no studies yet."])
     if not fits:
-        raise typer.Exit(DISAGREES)
+        leave("verify", DIFFERS)
 
 
 def backup(store: Store, path: Path, json: Json = False) -> None:
@@ -72,22 +72,6 @@ def backup(store: Store, path: Path, json: Json = False) -> None:
         print_json("backup", {"studies": names, "written": str(path)})
     else:
         say(f"Wrote {path}: {', '.join(names) or 'no studies'}.")
-
-
-def migrate(store: Store, json: Json = False) -> None:
-    """Bring a store that an older noisewise wrote up to date. A file gets a backup beside it."""
-    import noisewise as nw
-    from noisewise.study.stores.secrets import without_secrets
-
-    refuse_server(store, "migrate", "run it on the server's machine")
-    before, now = nw.migrate_store(store)
-    if json:
-        print_json("migrate", {"before": before, "now": now})
-    else:
-        say(
-            f"{without_secrets(store)} has schema {now}"
-            + (" already." if before == now else f" now; before, it had {before}.")
-        )
 
 
 def _standard_input() -> str:

@@ -83,13 +83,15 @@ def status_content(study: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def told_warnings() -> Iterator[None]:
-    """Warnings as sentences on standard error."""
+def told_warnings() -> Iterator[list[str]]:
+    """Warnings as sentences on standard error; what is given has them when the block is over."""
+    said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
-    for warning in caught:
-        typer.echo(printable(f"Warning: {warning.message}"), err=True)
+        yield said
+    said += [printable(in_flags(str(warning.message))) for warning in caught]
+    for sentence in said:
+        typer.echo(f"Warning: {sentence}", err=True)
 
 
 def report(command: str, study: "Study", json: bool, content: dict[str, Any], words: str | list[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from noisewise.cli.terminal.exits import INTERRUPTED
 from noisewise.cli.terminal.options import JsonTable, Mixed, On, Processes, Seed, parse_named, split_list
 from noisewise.cli.terminal.output import console, number, print_json, progress
 
@@ -90,7 +91,7 @@ def arena(
     _report(result, against, page, json)
     if interrupted:
         typer.echo("Interrupted: the same command goes on where this one stopped.", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _report(result: Any, against: str, page: Path | None, json: bool) -> None:

@@ -6,8 +6,7 @@ import time
 from dataclasses import fields
 from typing import Any
 
-import typer
-
+from noisewise.cli.terminal.exits import DIFFERS, leave
 from noisewise.cli.terminal.output import console, print_json, progress
 
 #: Pieces of a piece's usual size would be too few to watch.
@@ -67,7 +66,7 @@ def cluster_demo(seed: int, json: bool) -> None:
         for line in _told(found):
             screen.print(line, markup=False, highlight=False)
     if differing:
-        raise typer.Exit(1)
+        leave("demo", DIFFERS)
 
 
 def started_cluster() -> Any:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from noisewise.cli.terminal.exits import DIFFERS, leave
 from noisewise.cli.terminal.options import Mixed, On, Processes, Seed
 from noisewise.cli.terminal.output import console, print_json, progress
 
@@ -50,4 +51,4 @@ def paper(
             screen.print(f"{mark}  {section}: {check.name}: {check.detail}", highlight=False)
         screen.print(f"\nThe report: {found.report}")
     if not found.passed:
-        raise typer.Exit(1)
+        leave("paper", DIFFERS)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from noisewise.cli.terminal.exits import INTERRUPTED
 from noisewise.cli.terminal.options import Compile, JsonTable, On, Seed, parse_named, split_list
 from noisewise.cli.terminal.output import console, number, print_json, progress, summary_row
 from noisewise.cli.worlds.racers import choose_racers, legend, marks
@@ -79,7 +80,7 @@ def simulate(
     _report(results, racers, left_out, [path for path in (out, chart) if path is not None], json)
     if interrupted:
         typer.echo(f"Interrupted: {len(results)} of {len(racers)} rules are complete.", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _world(instance: str, schedule: str | None, noise: str, announced: bool, horizon: int) -> Any:

@@ -7,6 +7,7 @@ from noisewise.core.choice.selection import (
     first_largest_candidate,
     first_near,
     keep_near_best,
+    likelihood_ratio,
     masked_argmax,
     most_optimistic,
     most_telling,
@@ -29,6 +30,7 @@ calls_verb(keep_near_best, "floats:values mask:candidates len:values float:slack
 calls_verb(strongest_rival, "struct:model layout int:leader float:radius", "int")
 calls_verb(most_telling, "struct:model layout int:one int:other float:variance mask:allowed", "int")
 calls_verb(regret_bound, "struct:model layout mask:candidates int:action float:radius", "float")
+calls_verb(likelihood_ratio, "struct:model layout int:action float:eps", "float")
 calls_verb(
     smallest_bound,
     "struct:model layout mask:candidates int:action float:radius room:model.means",

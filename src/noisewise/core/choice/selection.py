@@ -221,18 +221,19 @@ def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -
         current = rival if floors[rival] < np.inf else easiest
 
 
-@kernel
+@verb
 def likelihood_ratio(model: Model, action: int, eps: float) -> float:
-    """Z: how strongly the measurements say that no other action is better than ``action`` by eps."""
-    widths = contrast_widths(model, action)
-    ratio = np.inf
-    for k in range(widths.size):
-        # A copy of the action is as good as it: their difference is rounding, and no rival.
-        terms = model.squared_widths[k] + model.squared_widths[action]
-        if k != action and widths[k] * widths[k] > 2.0 * CANCELLED * terms:
-            lead = max(0.0, eps + model.means[action] - model.means[k])
-            ratio = min(ratio, lead * lead / (2.0 * widths[k] * widths[k]))
-    return ratio
+    """Z: how strongly the measurements say that no other action is better than ``action`` by eps.
+
+    ``min over k of  max(0, eps + <θ̂, a - a_k>)²/(2‖a - a_k‖²)``; infinite without rivals.
+    """
+    squared = contrast_widths(model, action) ** 2
+    # A copy of the action is no rival: their difference is rounding.
+    rounding = 2.0 * CANCELLED * (model.squared_widths + model.squared_widths[action])
+    rivals = ~(squared <= rounding)
+    leads = np.maximum(0.0, eps + model.means[action] - model.means[rivals])
+    ratio = float(np.min(leads**2 / (2.0 * squared[rivals]), initial=np.inf))
+    return 0.0 if math.isnan(ratio) else ratio
 
 
 has_twins(__name__, "noisewise.core.choice.calls")

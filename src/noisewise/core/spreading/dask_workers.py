@@ -17,8 +17,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
+from noisewise.core.parallel import WorkersError
 from noisewise.core.spreading.identity import Identity, identity
-from noisewise.core.spreading.tasks import Kit, SpreadOrder, StrangerError, Task, WorkersError
+from noisewise.core.spreading.tasks import Kit, SpreadOrder, StrangerError, Task
 from noisewise.core.spreading.workers import Piece, Result, Workforce, is_address, is_dask
 
 try:

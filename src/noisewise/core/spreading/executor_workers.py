@@ -7,9 +7,10 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import replace
 from typing import Any
 
+from noisewise.core.parallel import WorkersError
 from noisewise.core.spreading.arithmetic import arithmetic
 from noisewise.core.spreading.identity import identity
-from noisewise.core.spreading.tasks import Kit, Task, WorkersError
+from noisewise.core.spreading.tasks import Kit, Task
 from noisewise.core.spreading.workers import Piece, Result, Workforce
 
 #: Seconds between looks at what is finished: Ctrl-C gets through.

@@ -8,10 +8,6 @@ from typing import Any, NamedTuple
 from noisewise.core.spreading.identity import Identity, identity
 
 
-class WorkersError(ConnectionError):
-    """Pieces could not be done elsewhere, in one sentence."""
-
-
 class StrangerError(ValueError):
     """A worker runs on other sources or versions than the one who asks, in one sentence."""
 

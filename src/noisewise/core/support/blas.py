@@ -1,11 +1,13 @@
-"""The BLAS and LAPACK routines that NumPy does not offer, from SciPy, loaded at their first use.
+"""BLAS and LAPACK: the routines that NumPy does not offer, and the number of threads.
 
-Importing ``scipy.linalg`` takes longer than importing all of noisewise, so a process that only reads a file
-or prints a help page does not load it.
+The routines are SciPy's, loaded at their first use: importing ``scipy.linalg`` takes longer than importing
+all of noisewise, so a process that only reads a file or prints a help page does not load it.
 """
 
+import contextlib
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 
@@ -22,3 +24,32 @@ def routines() -> Routines:
     from scipy.linalg import blas, lapack
 
     return Routines(lapack.dtrtrs, blas.dtrsm)
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread: with several it adds in another order, and processes slow each other down."""
+    from threadpoolctl import threadpool_limits
+
+    with _limit.lock:
+        if _limit.users == 0:
+            _limit.limits = threadpool_limits(1, user_api="blas")
+        _limit.users += 1
+    try:
+        yield
+    finally:
+        with _limit.lock:
+            _limit.users -= 1
+            if _limit.users == 0:
+                _limit.limits.restore_original_limits()
+
+
+class _Limit:
+    """The limit of this process, shared by its threads."""
+
+    def __init__(self) -> None:
+        self.lock, self.users = threading.Lock(), 0
+        self.limits: Any = None
+
+
+_limit = _Limit()

@@ -45,11 +45,12 @@ def heard_warnings() -> Iterator[list[HeardWarning]]:
         _warnings.reset(before)
 
 
-def progress(doing: str, done: int, of: int) -> None:
-    """Say how far it is, if anybody listens."""
+def progress(doing: str, done: int, of: int) -> bool:
+    """Say how far it is, and return whether anybody listens."""
     watcher = _watcher.get()
     if watcher is not None:
         watcher(doing, done, of)
+    return watcher is not None
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.design import transductive_design
+from noisewise.designs import transductive_design
 from noisewise.paper.measurements.runs import Runs, make_world, mean_and_error, run
 from noisewise.simulation import Simulation
 from noisewise.world import Environment, instances

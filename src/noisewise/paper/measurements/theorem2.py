@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.support.randomness import generator
-from noisewise.design import optimal_design
+from noisewise.designs import optimal_design
 from noisewise.paper.measurements.runs import NamedWorld, Runs, given_precision, named_world, run
 from noisewise.theory import vagd_bound
 from noisewise.theory.sigmas import precision_without_largest

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.actions import ActionSet, Catalogue, OracleSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.choice.radius import AVERAGES, RADII, RESTARTED, Radius, confidence_radius, make_radius
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best
 from noisewise.core.compiler.kernels import kernel
@@ -62,9 +62,7 @@ class HasDenseModel(Protocol):
         """What is known about the actions, and about their features."""
 
 
-def ridge_of(
-    actions: ActionSet | OracleSet | Catalogue, options: dict[str, Any], level: float = 1.0
-) -> float:
+def ridge_of(actions: ActionSet | OracleSet, options: dict[str, Any], level: float = 1.0) -> float:
     """The ridge as a precision: a number, divided by the square of the noise level, or that of the dimension.
 
     With `BY_DIM` it is ``dim/norm_bound²``, dim being how many directions the actions span: the prior
@@ -78,7 +76,7 @@ def ridge_of(
     return max(1, actions.rank) / check_positive("norm_bound", options["norm_bound"]) ** 2
 
 
-def make_setting(actions: ActionSet | OracleSet | Catalogue, options: dict[str, Any]) -> Setting:
+def make_setting(actions: ActionSet | OracleSet, options: dict[str, Any]) -> Setting:
     """Check the options that every rule has."""
     radius = make_radius(
         options["radius"],

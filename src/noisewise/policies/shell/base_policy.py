@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from noisewise.actions import ActionSet, Catalogue, OracleSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.model.dense import log_det
 from noisewise.core.support.checks import check_number, check_sigma
 from noisewise.core.support.randomness import check_seed
@@ -27,7 +27,7 @@ MOST_SIGMAS = 1e150
 class BasePolicy(ABC):
     """A rule with its state; how it asks for actions is a matter of `Policy` and `SetPolicy`."""
 
-    actions: ActionSet | OracleSet | Catalogue
+    actions: ActionSet | OracleSet
     _state: Any
 
     @abstractmethod

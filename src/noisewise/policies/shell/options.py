@@ -18,9 +18,8 @@ from typing import (
 
 from numpy.typing import ArrayLike
 
-from noisewise.actions import ActionSet, Catalogue, OracleSet
+from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.support.checks import nearest
-from noisewise.policies.shell.catalogues.catalogue_policy import CataloguePolicy
 from noisewise.policies.shell.creation import new_policy
 from noisewise.policies.shell.policy import Policy
 from noisewise.policies.shell.registration import register
@@ -34,10 +33,7 @@ Value = TypeVar("Value")
 LINE = 105
 #: The option that a policy keeps beside the others: how many rounds it plans for.
 HORIZON = "horizon"
-ACTIONS = (
-    "The `ActionSet`, an array of vectors, or for many rules a set such as `noisewise.Ball`, for some a "
-    "`Catalogue`."
-)
+ACTIONS = "The `ActionSet`, an array of vectors, or for many rules a set such as `noisewise.Ball`."
 
 
 class Option(NamedTuple):
@@ -138,10 +134,8 @@ class SharedOptions(DeclaredOptions):
 
 
 class Constructor(Protocol[P]):
-    """Makes a policy of one rule: on a catalogue a `CataloguePolicy`, on an infinite set a `SetPolicy`."""
+    """Makes a policy of one rule: on an infinite set a `SetPolicy`."""
 
-    @overload
-    def __call__(self, actions: Catalogue, *_: P.args, **options: P.kwargs) -> CataloguePolicy: ...
     @overload
     def __call__(self, actions: OracleSet, *_: P.args, **options: P.kwargs) -> SetPolicy: ...
     @overload
@@ -180,8 +174,6 @@ def _signature(rule: Rule, shown: dict[str, Option]) -> inspect.Signature:
     accepted: Any = ActionSet | ArrayLike
     if rule.on_sets is not None:
         accepted = accepted | OracleSet
-    if rule.on_catalogues is not None:
-        accepted = accepted | Catalogue
     parameters = [inspect.Parameter("actions", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=accepted)]
     for name, each in shown.items():
         parameters.append(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.actions import ActionSet, Catalogue, OracleSet, set_from
+from noisewise.actions import ActionSet, OracleSet, set_from
 from noisewise.core.support.files import save_arrays
 from noisewise.policies.shell.archive import DamagedFileError, read_arrays
 
@@ -57,7 +57,7 @@ def flatten_state(state: Any, prefix: str = "state") -> dict[str, NDArray[Any]]:
 def write_saved(
     path: Path,
     header: dict[str, Any],
-    actions: ActionSet | OracleSet | Catalogue,
+    actions: ActionSet | OracleSet,
     state: Any,
     sigmas: NDArray[np.float64],
     told: NDArray[np.int64] | None = None,
@@ -165,18 +165,14 @@ def _check_room(header: dict[str, Any], arrays: dict[str, NDArray[Any]], size: i
         raise DamagedFileError("it asks for far more memory than the state that it holds")
 
 
-def actions_of(
-    saved: Saved, actions: ActionSet | OracleSet | Catalogue | None
-) -> ActionSet | OracleSet | Catalogue:
+def actions_of(saved: Saved, actions: ActionSet | OracleSet | None) -> ActionSet | OracleSet:
     """The action set of a saved policy, given or stored, checked to be the same."""
     if actions is None and "set" in saved.header:
         actions = set_from(saved.header["set"])
     if actions is None:
         if "vectors" not in saved.arrays:
             raise ValueError(
-                "`actions` must be given: this policy was saved on a memory map or a catalogue, which is "
-                "not stored "
-                "with it."
+                "`actions` must be given: this policy was saved on a memory map, which is not stored with it."
             )
         labels = saved.arrays.get("labels")
         if labels is not None and labels.dtype.kind != "U":

@@ -82,7 +82,6 @@ def restarted(rule: Rule) -> Rule:
         **_certifying(rule),
         **_plain(rule),
         on_sets=None,
-        on_catalogues=None,
         # Restarts stand at moments: the order of measurements matters.
         absorb_many=None,
         catch_up=None,

@@ -11,7 +11,6 @@ from noisewise.core.choice.radius import FIXED, Radius
 from noisewise.core.choice.selection import Mask, likelihood_ratio, regret_bound
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
-from noisewise.policies.shell.catalogues.player import OnCatalogues
 from noisewise.policies.shell.on_sets import OnSets
 
 SeesSigma = Literal["before", "if announced", "after", "never"]
@@ -129,8 +128,6 @@ class Rule:
     """``(params, state, action, label) ->`` why it should be measured now, in words; plain Python."""
     on_sets: OnSets | None = None
     """How it runs on sets that answer questions, such as a ball; None if it needs a list of actions."""
-    on_catalogues: OnCatalogues | None = None
-    """How it runs on catalogues without looking at all rows in every round; None if it must."""
     catch_up: Callable[[Any, Any, Any, Any], None] | None = None
     """``(params, state, actions, sigmas)``: bring the rest of a fresh state up to date after its model was
     filled with many measurements at once; these are the actions and sigmas, in an order that means nothing.

@@ -1,6 +1,7 @@
 """What a certificate rests on, topic by topic, and why it may hold only approximately."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,10 +22,19 @@ from noisewise.study.models.own_readings import is_linked, own_rows
 from noisewise.study.models.sizes.variance_components import with_limit
 
 
-def assumptions(analysis: Analysis, check: Check) -> tuple[str, ...]:
-    """Everything that must be true for the certificate to hold, one sentence each."""
+class Assumptions(NamedTuple):
+    """What must be true for a certificate to hold, one sentence each."""
+
+    all: tuple[str, ...]
+    special: tuple[str, ...]  # those that not every study with such measurements rests on
+
+
+def assumptions(analysis: Analysis, check: Check) -> Assumptions:
+    """List what the certificate rests on."""
     topics = ONE_LOOK_TOPICS if analysis.once else TOPICS
-    return tuple(said for topic in topics for said in topic(analysis, check))
+    said = [(text, topic) for topic in topics for text in topic(analysis, check)]
+    special = tuple(text for text, topic in said if topic not in USUAL)
+    return Assumptions(tuple(text for text, _ in said), special)
 
 
 def _kinds(analysis: Analysis) -> set[str]:
@@ -69,14 +79,7 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
         said.append("measurements without error bars share one normal scatter; an upper limit is used")
     if COUNTS in present:
         said.append(_about_counts(analysis))
-    if BOUNDED in present and (bounds := analysis.specification.bounds) is not None:
-        said.append(
-            f"readings are independent and lie between {bounds[0]:g} and {bounds[1]:g}, as was stated "
-            "(`bounds`); nothing else is assumed about how they scatter"
-        )
-    if ITEMS in present and analysis.specification.noise == SYMMETRIC:
-        said += _about_rounds(analysis)
-    elif ITEMS in present:
+    if ITEMS in present and analysis.specification.noise != SYMMETRIC:
         pool = analysis.state.items.pool
         said += [
             "items come in one random order that all options share; how many of them each option is told may "
@@ -93,8 +96,21 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
     return said
 
 
-def _about_rounds(analysis: Analysis) -> list[str]:
+def about_bounds(analysis: Analysis, check: Check) -> list[str]:
+    """Bounds of readings that were stated."""
+    bounds = analysis.specification.bounds
+    if bounds is None or BOUNDED not in _kinds(analysis):
+        return []
+    return [
+        f"readings are independent and lie between {bounds[0]:g} and {bounds[1]:g}, as was stated "
+        "(`bounds`); nothing else is assumed about how they scatter"
+    ]
+
+
+def about_rounds(analysis: Analysis, check: Check) -> list[str]:
     """What differences within rounds have to be."""
+    if analysis.specification.noise != SYMMETRIC or ITEMS not in _kinds(analysis):
+        return []
     ratio = analysis.specification.value_scale.log
     what = "ratio" if ratio else "difference"
     said = [
@@ -185,9 +201,7 @@ def about_shared_arms(analysis: Analysis, check: Check) -> list[str]:
 
 
 def about_fit(analysis: Analysis, check: Check) -> list[str]:
-    """Whether any of it was checked."""
-    if analysis.specification.noise == SYMMETRIC and _kinds(analysis) == {ITEMS}:
-        return []  # rounds say nothing about single values
+    """What was checked of it."""
     if check.far_off is not None:
         return [f"it was checked that error bars are no smaller than errors: {check.far_off}"]
     if check.freedom > 0:
@@ -195,6 +209,13 @@ def about_fit(analysis: Analysis, check: Check) -> list[str]:
         return [f"the fit was checked: reduced chi-square {number(check.reduced)} on {freedom}"]
     if check.compared:
         return [f"it was checked that {counted(check.compared, 'option')} measured repeatedly did not change"]
+    return []
+
+
+def about_no_fit(analysis: Analysis, check: Check) -> list[str]:
+    """That nothing could be checked."""
+    if about_fit(analysis, check) or _kinds(analysis) == {ITEMS}:  # items say nothing about single values
+        return []
     if NONE in _kinds(analysis):  # repeated or not: their scatter is all that is known of their errors
         return ["not checked: whether the model fits (nothing with an error bar was repeated)"]
     return ["not checked yet: whether the model fits (nothing was repeated)"]
@@ -205,7 +226,9 @@ def about_model(analysis: Analysis, check: Check) -> list[str]:
     model, sizes = analysis.state.model, analysis.sizes
     said = analysis.model.assumptions(sizes)
     if sizes.extra_scatter or model.extra_scatter is not None:
-        scatter = with_limit(sizes.extra_scatter, sizes.largest_scatter, analysis.specification.value_scale)
+        scatter = with_limit(
+            sizes.extra_scatter, sizes.largest_scatter, analysis.specification.value_scale, sizes.freedom
+        )
         arms = "" if analysis.columns.arm is None else "; a difference of two arms lacks it once"
         said.append(
             f"every error bar lacks the same extra scatter, {scatter}, which is added in squares{arms}"
@@ -221,12 +244,15 @@ Topic = Callable[[Analysis, Check], list[str]]
 TOPICS: tuple[Topic, ...] = (
     about_scale,
     about_error_bars,
+    about_bounds,
+    about_rounds,
     about_known_rows,
     about_time,
     about_model,
     about_blocks,
     about_shared_arms,
     about_fit,
+    about_no_fit,
 )
 #: The same for certificates that hold for one look only.
 ONE_LOOK_TOPICS: tuple[Topic, ...] = (
@@ -238,7 +264,10 @@ ONE_LOOK_TOPICS: tuple[Topic, ...] = (
     about_model,
     about_shared_arms,
     about_fit,
+    about_no_fit,
 )
+#: What every study with such measurements rests on: the certificate lists it when it is asked why.
+USUAL = (about_error_bars, about_errors_once, about_time, about_fit)
 
 
 def approximations(analysis: Analysis) -> tuple[str, ...]:

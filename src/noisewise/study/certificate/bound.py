@@ -4,7 +4,8 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,11 @@ from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.certificate.claims import Claim, claim_at
 from noisewise.study.certificate.one_look import broken_promises
 from noisewise.study.evidence.half_widths import HalfWidths
+from noisewise.study.inputs.error_bars import ITEMS
+from noisewise.study.log.amounts import amount
 from noisewise.study.log.looks import chosen_by_looking
-from noisewise.study.log.measurements import Codes
+from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes
+from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.features.linear_boundary import TOO_MUCH
 from noisewise.study.models.own_readings import begins_mostly_with_own, begins_with_own
@@ -32,6 +36,8 @@ EQUAL = 1e-9
 USUALLY_ENOUGH = 6
 #: Measurements whose errors may have any tails.
 ENOUGH_OF_ANY_TAILS = 8
+#: The largest network whose bound is computed a second time, with estimated extra scatter.
+MOST_OF_NETWORK = 500
 
 
 def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
@@ -39,13 +45,12 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
     specification, state = analysis.specification, analysis.state
     check = check_fit(analysis) if check is None else check
     found = recommend(analysis)
-    unusable = tuple(one.advice.removesuffix(".") for one in state.unusable())
     withheld = (
-        (*check.problems, *unusable, *_lost_to_rounding(analysis), *broken_promises(analysis))
+        (*check.problems, *_lost_to_rounding(analysis), *broken_promises(analysis))
         if found is not None
         else ()
     )
-    claim = claim_at(analysis, found, withheld)
+    claim, rests = claim_at(analysis, found, withheld), assumptions(analysis, check)
     return Certificate(
         study=specification.name,
         confidence=specification.confidence,
@@ -56,9 +61,12 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         n_events=state.n_events,
         data=fingerprint(analysis),
         withheld=withheld,
-        assumptions=assumptions(analysis, check),
+        assumptions=rests.all,
+        special=rests.special,
+        amount=amount(analysis.state, analysis.columns),
+        **_reach(analysis, found, claim),
         approximate=approximations(analysis),
-        notes=(*_notes(analysis, found, claim), *(one.advice for one in state.ignored.values())),
+        notes=tuple(_notes(analysis, found, claim)),
         radius=analysis.model.radius_once if analysis.once else analysis.model.radius,
         looks=state.looks,
         evidence=analysis.evidence,
@@ -66,6 +74,43 @@ def certify(analysis: Analysis, check: Check | None = None) -> Certificate:
         scale=specification.scale,
         **claim._asdict(),
     )
+
+
+def _reach(analysis: Analysis, found: "Recommended | None", claim: Claim) -> dict[str, Any]:
+    """How far a claim reaches: what it rests on, and the bounds of wider claims."""
+    state, columns = analysis.state, analysis.columns
+    pool = state.items.pool if (columns.kind == KINDS.index(ITEMS)).any() else None
+    if found is None or not math.isfinite(claim.bound):
+        return {"pool": pool}
+    own = (columns.plus == found.option) | (columns.minus == found.option)
+    return {
+        "rests_on": int(columns.readings[own].sum()),
+        "pool": pool,
+        "wider": None if pool is None else bound_of(Analysis(state.of_population()), found.option),
+        "heterogeneous": _with_heterogeneity(analysis, found.option),
+    }
+
+
+def _with_heterogeneity(analysis: Analysis, option: int) -> float | None:
+    """The bound of a network of studies with estimated extra scatter; None where it cannot be estimated."""
+    state, columns = analysis.state, analysis.columns
+    named = columns.block != columns.blocks.index(NO_BLOCK)
+    in_studies = named & (columns.minus >= 0) if columns.arm is None else columns.arm
+    if state.model.estimates or state.model.extra_scatter is not None or not in_studies.all():
+        return None
+    if columns.value.size > MOST_OF_NETWORK:
+        return None
+    other = Analysis(state.with_model(replace(state.model, extra_scatter=ESTIMATE)))
+    return None if other.sigmas.waiting else bound_of(other, option)
+
+
+def bound_of(analysis: Analysis, option: int) -> float | None:
+    """How far an option can be from the best; None if that is not bounded."""
+    gaps = _or_infinite(analysis.certified.differences(option) + analysis.boundary.half_widths(option))
+    gaps[option] = 0.0
+    span = math.inf if analysis.state.model.span is None else analysis.state.model.span
+    bound = min(span, max(0.0, float(gaps[analysis.state.allowed()].max())))
+    return bound if math.isfinite(bound) else None
 
 
 def _lost_to_rounding(analysis: Analysis) -> list[str]:

@@ -7,17 +7,22 @@ from typing import Any
 
 from noisewise.core.support.strict_json import strict_json
 from noisewise.core.support.text import some_of
-from noisewise.core.support.words import as_html, ordinal, percent
+from noisewise.core.support.words import as_html, counted, ordinal, percent
 from noisewise.study.certificate.verdicts import NOTHING, REACHED, UNDECIDED
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.model_choice import ANY_TIME, ONCE
 
 #: Raised when the fields of a certificate, or the rule that bounds are computed by, change.
-SCHEMA = 4
+SCHEMA = 5
 #: What a certificate says in words. All other fields are facts.
-WORDS = ("sentence", "assumptions", "notes", "withheld", "approximate", "radius")
+WORDS = ("sentence", "assumptions", "special", "notes", "withheld", "approximate", "radius", "amount")
 #: Facts that are computed, and may differ in the last digits from one machine to another.
-COMPUTED = ("bound", "estimate", "largest_estimate_value", "spread", "bound_ratio", "eps_ratio")
+COMPUTED = (
+    "bound", "estimate", "largest_estimate_value", "spread", "bound_ratio", "eps_ratio", "wider",
+    "heterogeneous",
+)  # fmt: skip
+#: Left out where there is none.
+OPTIONAL = ("unit", "scale", "pool", "wider", "heterogeneous")
 #: How much they may differ, relative to their size.
 ROUNDING = 1e-9
 
@@ -54,6 +59,12 @@ class Certificate:
     evidence: tuple[str, ...] = ()  # the kinds that the bound was computed from; none if it was not
     unit: str | None = None  # of the values
     scale: str | None = None  # LOG: bound, eps and spread are of logarithms; None: all as it was told
+    amount: str = ""  # how much was measured, such as "3,000 trials"
+    special: tuple[str, ...] = ()  # the assumptions that not every such study rests on
+    rests_on: int | None = None  # single measurements (readings, trials, answers) of the option
+    pool: int | None = None  # how many items the claim is about, where it is about these alone
+    wider: float | None = None  # the bound for the population that these items were drawn from
+    heterogeneous: float | None = None  # of a network: the bound with estimated extra scatter
 
     @property
     def value_scale(self) -> ValueScale:
@@ -103,7 +114,7 @@ class Certificate:
         if self.n_options == 1:
             text = f"{self.option} is the only option: there is nothing to compare it with."
         elif self.bound == 0.0:
-            text = f"{self.option} is the best of {self.n_options}, {self.sure}."
+            text = f"{self.option} is {self._best}, {self.sure}."
         elif self.verdict == UNDECIDED:
             text = f"Nothing is decided yet: {self.option} is {self._far}, {self.sure}, {self._apart}."
         else:
@@ -129,6 +140,37 @@ class Certificate:
         return f"{said}; {self.option} is {place} of {self.n_compared} by estimate{why}."
 
     @property
+    def scope(self) -> list[str]:
+        """Sentences about how far the claim reaches: what it rests on, and wider claims with their bounds."""
+        if not self.may_show_bounds or math.isinf(self.bound) or self.n_options < 2:
+            return []
+        said = []
+        if self.rests_on == 1:
+            said.append(f"It rests on 1 measurement of {self.option}.")
+        if self.heterogeneous is not None:
+            far = self._at_most(self.heterogeneous)
+            about = f"with about {percent(self.confidence)} confidence"
+            said.append(f"With the heterogeneity between studies estimated: {far}, {about}.")
+        if self.pool is not None:
+            population = f"For the population that these {self.pool:,} items were drawn from at random"
+            said.append(
+                f"{population}, nothing can be said yet."
+                if self.wider is None
+                else f"{population}: {self._at_most(self.wider)}, {self.sure}."
+            )
+        return said
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentence, and those that have to be read with it."""
+        return [self.sentence, *([self.beside] if self.beside else []), *self.scope]
+
+    def _at_most(self, bound: float) -> str:
+        if bound == 0.0:
+            return f"{self.option} is the best"
+        return f"{self.option} is at most {self.value_scale.far(bound)} {self.value_scale.side} the best"
+
+    @property
     def sure(self) -> str:
         """The confidence in words."""
         sure = f"with {'about ' if self.approximate else ''}{percent(self.confidence)} confidence"
@@ -136,7 +178,12 @@ class Certificate:
 
     @property
     def _far(self) -> str:
-        return f"at most {self.bound_text} {self.value_scale.side} the best of {self.n_options}"
+        return f"at most {self.bound_text} {self.value_scale.side} {self._best}"
+
+    @property
+    def _best(self) -> str:
+        on = "" if self.pool is None else f" on these {self.pool:,} items"
+        return f"the best of {self.n_options}{on}"
 
     @property
     def _eps(self) -> str:
@@ -156,8 +203,13 @@ class Certificate:
             return "Every option of this study is excluded: there is nothing to recommend."
         return "Nothing was measured yet of the options that are not excluded."
 
-    def __str__(self) -> str:
-        lines = [self.sentence, *([self.beside] if self.beside else [])]
+    def lines(self, *, why: bool = False) -> list[str]:
+        """The certificate for people, line by line.
+
+        Args:
+            why: Whether to list all assumptions, and not only those that are special to this study.
+        """
+        lines = self.sentences
         if self.option is not None and not self.withheld:
             others = [name for name in self.candidates if name != self.option]
             if others:
@@ -165,13 +217,26 @@ class Certificate:
             lines += self.notes if math.isfinite(self.bound) else self.notes[1:]
             lines += [f"Approximate: {reason}." for reason in self.approximate]
             lines += [f"Evidence: {', '.join(self.evidence)}."] if self.evidence else []
-            lines.append("It rests on:")
-            lines += [f"  - {assumption}" for assumption in self.assumptions]
+            lines += self._resting(why)
         else:
             lines += self.notes
             if self.withheld:
                 lines.append("The check says what to do about it: study.check(), or `noisewise check`.")
-        return "\n".join(lines)
+        return lines
+
+    def _resting(self, why: bool) -> list[str]:
+        listed = self.assumptions if why else self.special
+        usual = len(self.assumptions) - len(listed)
+        lines = [f"It rests on {self.amount}{', and on:' if listed else '.'}"]
+        lines += [f"  - {assumption}" for assumption in listed]
+        if usual:
+            lines.append(
+                f"({counted(usual, 'assumption of every such study')}: --why, or certificate.assumptions.)"
+            )
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
 
     __repr__ = __str__
 
@@ -185,7 +250,7 @@ class Certificate:
         Strict: a bound that does not exist is null.
         """
         plain = asdict(self)
-        for name in ("unit", "scale"):  # left out where there is none
+        for name in OPTIONAL:  # left out where there is none
             if plain[name] is None:
                 del plain[name]
         if self.scale is not None:

@@ -126,8 +126,8 @@ def check_fit(analysis: Analysis) -> Check:
                 "the fit cannot be computed: some values or error bars are too large or too small"
             )
         elif p_value < SUSPICIOUS:
-            problems.append(_misfit(analysis, reduced, worst) if off is None else f"{off}")
-    if (pool := unequal_scatter(columns, UNEQUAL)) is not None:
+            problems.append(_misfit(analysis, reduced) if off is None else f"{off}")
+    if not analysis.own_scatter and (pool := unequal_scatter(columns, UNEQUAL)) is not None:
         problems.append(
             f"the scatter within {columns.pools[pool]} differs from one measurement to the next by more than "
             "chance"
@@ -227,11 +227,8 @@ def _reference(reduced: float, freedom: int, pooled: float) -> tuple[float, floa
     return upper, lower, (low, high)
 
 
-def _misfit(analysis: Analysis, reduced: float, worst: tuple[dict[str, Any], ...]) -> str:
-    text = f"reduced chi-square {number(reduced)} (expected 1): {analysis.model.blame}"
-    if worst:
-        text += f", most of all for {worst[0]['what']} {worst[0]['name']}"
-    return text
+def _misfit(analysis: Analysis, reduced: float) -> str:
+    return f"reduced chi-square {number(reduced)} (expected 1): {analysis.model.blame}"
 
 
 def standard_residuals(analysis: Analysis, columns: Columns, sigma: Floats, sums: Sums, fit: Fit) -> Floats:
@@ -296,7 +293,7 @@ def _beyond_span(analysis: Analysis) -> str | None:
     names, scale = analysis.state.ids, analysis.specification.value_scale
     return (
         f"`span` is {scale.span_stated(span)}, but {names[top]} and {names[bottom]} differ by about "
-        f"{scale.apart(fit.means[top] - fit.means[bottom])}: make the study with a larger span"
+        f"{scale.apart(fit.means[top] - fit.means[bottom])}: find out which is wrong"
     )
 
 

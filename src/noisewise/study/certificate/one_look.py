@@ -7,6 +7,7 @@ from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.looks import broken_promise
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.models.once import ENOUGH, PairedOnce
 
 
 def broken_promises(analysis: Analysis) -> list[str]:
@@ -37,6 +38,13 @@ def about_errors_once(analysis: Analysis, check: Check) -> list[str]:
             "these error bars do not depend on the realised noise (were not computed from the same readings)",
         ]
     limits = "an upper limit is used" if analysis.errors.limited else "Student's law is used"
+    if analysis.own_scatter:
+        return [*said, *_about_readings(analysis)]
+    if PairedOnce.name in " ".join(analysis.evidence):
+        return [
+            "differences between two options scatter normally from block to block; where they share "
+            f"{ENOUGH} blocks or more, those of each pair by an amount of their own"
+        ]
     if READINGS in present:
         said.append(f"readings scatter normally, equally within each instrument (or block); {limits}")
     if NONE in present:
@@ -44,3 +52,15 @@ def about_errors_once(analysis: Analysis, check: Check) -> list[str]:
     if COUNTS in present:
         said.append("trials are independent, with the same chance of success within a measurement")
     return said
+
+
+def _about_readings(analysis: Analysis) -> list[str]:
+    """Whose scatter bounds on readings rest on."""
+    sums = analysis.own_readings
+    fewest = 0.0 if sums is None else float(sums.readings[sums.readings > 0.0].min(initial=np.inf))
+    if fewest >= ENOUGH:
+        return ["readings scatter normally, those of each option by an amount of their own (Welch)"]
+    return [
+        f"readings scatter normally, and by about the same amount for all options: with fewer than {ENOUGH} "
+        "of each, scatter is pooled (Tukey)"
+    ]

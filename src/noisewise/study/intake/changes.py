@@ -83,21 +83,14 @@ def _amended_value(
 ) -> dict[str, Any]:
     """A measurement of anything but items, corrected."""
     old = state.told[number - 1]
-    broken = _is_broken(state, number)
     says_error = any(name in said for name in ERROR_WAYS) or carries_error(said.get("value"))
     merged = kept | said
     if not any(name in said for name in ("option", "plus", "minus")):
-        # A measurement that could not be used may lack anything; then it has to be said now.
         two = "minus" in old
-        merged |= {"plus": old.get("option"), "minus": old["minus"]} if two else {"option": old.get("option")}
-    if not broken:
-        merged |= _told_as(number, old, said, says_error=says_error)
-    elif not any(name in said for name in ("value", *BRING_VALUES)):
-        merged |= (
-            {"value": old.get("value")} if says_error or "values" not in old else {"values": old["values"]}
-        )
+        merged |= {"plus": old["option"], "minus": old["minus"]} if two else {"option": old["option"]}
+    merged |= _told_as(number, old, said, says_error=says_error)
     content = read_told(state, merged, now=now)
-    if not broken and not says_error:
+    if not says_error:
         if content["kind"] != old["kind"]:
             raise ValueError(
                 f"m-{number} is {NAMES_OF_KINDS[old['kind']]} and would become "
@@ -152,11 +145,6 @@ def _told_as(number: int, old: dict[str, Any], said: dict[str, Any], *, says_err
     return value | ({"sd": _sd_of(old), "n": old["readings"]} if kind == READINGS else {})
 
 
-def _is_broken(state: State, number: int) -> bool:
-    """Whether a measurement cannot be used as it is in the log."""
-    return any(one.number == number and one.mended is None for one in state.ignored.values())
-
-
 def _sd_of(old: dict[str, Any]) -> float:
     return math.sqrt(old.get("scatter", 0.0) / (old["readings"] - 1))
 
@@ -171,8 +159,6 @@ def _amended_items(state: State, number: int, said: dict[str, Any], kept: dict[s
             f"m-{number} cannot be corrected by {what}: what holds items is corrected by items= with the "
             "right values of some of them, and only that; otherwise void it, and tell it as it should be."
         )
-    if _is_broken(state, number):
-        raise ValueError(f"m-{number} holds items that cannot be used: void it, and tell it as it should be.")
     content = amended_items(state, number, said["items"]) if "items" in said else old
     return {name: part for name, part in content.items() if name != "notes"} | about(kept | said, "")
 

@@ -16,7 +16,7 @@ from noisewise.study.inputs.value_scale import LogLimits
 from noisewise.study.intake.entry import (
     parse_told,
 )
-from noisewise.study.log.flaws import CHUNK
+from noisewise.study.log.validation import CHUNK
 from noisewise.study.stores.protocol import to_json
 
 if TYPE_CHECKING:

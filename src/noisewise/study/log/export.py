@@ -20,14 +20,14 @@ from noisewise.study.stores.chain import first_misfit, follow, start_of
 from noisewise.study.stores.protocol import DamagedError, Event, Storage, check_name, to_json
 
 FORMAT = "noisewise.study"
-#: Raised when the meaning of the lines changes; logs of version 1 have no hashes.
+#: The version of the lines.
 VERSION = 2
 
 
 def chained_events(storage: Storage, name: str) -> list[Event]:
     """The whole log with its hashes, computed here if the store keeps none."""
     start = start_of(to_json(storage.specification(name))).hex()
-    return follow(start, storage.read(name), verified=hasattr(storage, "chained"))
+    return follow(start, storage.read(name), verified=getattr(storage, "keeps_hashes", False))
 
 
 def log_lines(storage: Storage, name: str) -> Iterator[str]:
@@ -36,22 +36,19 @@ def log_lines(storage: Storage, name: str) -> Iterator[str]:
     if exported is not None:
         return iter(exported(name))
     specification, events = storage.specification(name), chained_events(storage, name)
-    return lines_from(name, specification, events, _chained(storage, name))
+    return lines_from(name, specification, events)
 
 
-def lines_from(
-    name: str, specification: dict[str, Any], events: list[Event], chained: str | None = None
-) -> Iterator[str]:
+def lines_from(name: str, specification: dict[str, Any], events: list[Event]) -> Iterator[str]:
     """The lines of a log whose events have their hashes.
 
     Args:
         name: Of the study.
         specification: What it was made with.
         events: All of them.
-        chained: When an older log was given its chain of hashes.
     """
     first = {"format": FORMAT, "schema": VERSION, "name": name, "events": len(events)}
-    yield to_json(first | ({"chained": chained} if chained else {}) | {"specification": specification})
+    yield to_json(first | {"specification": specification})
     for event in events:
         yield to_json({"schema": VERSION, **event._asdict()})
     head = events[-1].hash if events else start_of(to_json(specification)).hex()
@@ -62,11 +59,6 @@ def write_log(storage: Storage, name: str, path: str | PathLike[str]) -> None:
     """Write a log to a file, whole or not at all."""
     with written_whole(as_path(path)) as draft, draft.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(line + "\n" for line in log_lines(storage, name))
-
-
-def _chained(storage: Storage, name: str) -> str | None:
-    told = getattr(storage, "chained", None)
-    return None if told is None else told(name)
 
 
 def rebuild_study(log: str | PathLike[str] | Iterable[str], store: Any, name: str | None = None) -> str:
@@ -85,7 +77,7 @@ def rebuild_study(log: str | PathLike[str] | Iterable[str], store: Any, name: st
     # A log that does not replay is refused before anything is written.
     replay(Specification.from_plain(found.specification), found.events)
     new = check_name(found.name if name is None else name)
-    _put(open_store(store, create=True), new, found.specification, found.events, found.chained)
+    _put(open_store(store, create=True), new, found.specification, found.events)
     return new
 
 
@@ -116,26 +108,21 @@ def backup_store(store: Any, path: str | PathLike[str]) -> list[str]:
         for name in names:
             lines = getattr(source, "exported", None)
             if lines is None:
-                _put(copy, name, source.specification(name), source.read(name), _chained(source, name))
+                _put(copy, name, source.specification(name), source.read(name))
                 continue
             found = read_log(iter(lines(name)))  # from another machine: its hashes are computed afresh
             found.check()
-            _put(copy, name, found.specification, found.events, found.chained)
+            _put(copy, name, found.specification, found.events)
         copy.close()
     return names
 
 
-def _put(
-    storage: Storage, name: str, specification: dict[str, Any], events: list[Event], chained: str | None
-) -> None:
+def _put(storage: Storage, name: str, specification: dict[str, Any], events: list[Event]) -> None:
     take_whole = getattr(storage, "take_whole", None)
     if take_whole is not None:
-        take_whole(name, specification, events, chained)
+        take_whole(name, specification, events)
         return
-    if chained is not None and hasattr(storage, "chained"):
-        storage.create(name, specification, chained)  # type: ignore[call-arg]
-    else:
-        storage.create(name, specification)
+    storage.create(name, specification)
     storage.append(name, 0, events)
 
 
@@ -145,8 +132,7 @@ class Exported(NamedTuple):
     name: str
     specification: dict[str, Any]
     events: list[Event]
-    head: str | None  # None in a log of version 1, which has no hashes
-    chained: str | None
+    head: str
 
     @property
     def start(self) -> str:
@@ -155,8 +141,6 @@ class Exported(NamedTuple):
 
     def check(self) -> None:
         """Refuse a log whose chain does not hold, naming the first event that does not fit."""
-        if self.head is None:
-            return
         misfit, head = first_misfit(self.start, self.events)
         if misfit is not None:
             raise DamagedError(
@@ -174,10 +158,10 @@ def read_log(lines: Iterator[str]) -> Exported:
     if first.get("format") != FORMAT:
         raise ValueError("`log` must be an exported log of a study; its first line says nothing of the kind.")
     schema = first.get("schema")
-    if schema not in (1, VERSION):
+    if schema != VERSION:
         raise ValueError(
-            f"`log` was written by another noisewise (schema {schema!r}; this one reads {VERSION}): upgrade "
-            "noisewise."
+            f"`log` was written by another noisewise (schema {schema!r}; this one reads {VERSION}): use the "
+            "version that wrote it."
         )
     count, name, specification = (first.get(part) for part in ("events", "name", "specification"))
     if (
@@ -190,24 +174,22 @@ def read_log(lines: Iterator[str]) -> Exported:
             "line 1 of the log must have the name of the study, its specification, and the number of its "
             "events. Nothing was written."
         )
-    events, head = [], None
+    events: list[Event] = []
+    head: str | None = None
     for place, line in enumerate(lines, start=1):
         row = _line(line, place + 1)
-        if schema == VERSION and "end" in row and head is None:
+        if "end" in row and head is None:
             head = str(row.get("head"))
             continue
         if row.get("number") != place or row.get("schema") != schema or head is not None:
             raise ValueError(f"line {place + 1} of the log must be event {place}; got {line[:60]!r}.")
         events.append(_event(row, place, line))
-    if len(events) != count or (schema == VERSION and head is None):
+    if len(events) != count or head is None:
         raise ValueError(
             f"the log is cut short: it has {len(events)} of {count} events"
             f"{'' if len(events) != count else ', and no last line'}. Nothing was written."
         )
-    chained = first.get("chained") or (
-        f"chained when it was rebuilt, after event {len(events)}" if schema == 1 else None
-    )
-    return Exported(name, specification, events, head, chained)
+    return Exported(name, specification, events, head)
 
 
 def _event(row: dict[str, Any], place: int, line: str) -> Event:

@@ -1,5 +1,6 @@
 """The items of a study: one order that all options share, and what each option was told on them."""
 
+import copy
 import hashlib
 import math
 from collections.abc import Iterable
@@ -135,6 +136,15 @@ class Items:
         self._n_live = 0
         #: What was computed from pairs of options, by whom it concerns.
         self.kept: dict[Any, Any] = {}
+        self._population: Items | None = None
+
+    def of_population(self) -> "Items":
+        """The same answers to items without end, of which the pool was drawn at random."""
+        if self._population is None:
+            self._population = copy.copy(self)
+            self._population.pool, self._population.kept = None, {}
+        self._population.names, self._population._n_live = self.names, self._n_live
+        return self._population
 
     def __bool__(self) -> bool:
         """Whether any item was told."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.words import counted
-from noisewise.study.log.specification import ANY_TIME, BLIND, HEAVY, LOOKS, ONCE, OWN
+from noisewise.study.log.specification import ANY_TIME, BLIND, HEAVY, LOOKS, ONCE
 from noisewise.study.log.state import State
 
 #: What is lost by switching from any time to once; it stands in the event.
@@ -33,8 +33,8 @@ def broken_promise(state: State) -> str | None:
     """Why a bound for one look does not hold: the study itself chose by looking, or options share items."""
     if state.items:
         return "items were told, which all options share, and a bound for one look does not hold for them"
-    if state.specification.bounds is not None or state.specification.scatter == OWN:
-        return 'a bound for one look holds neither for bounded readings (bounds=) nor for scatter="own"'
+    if state.specification.bounds is not None:
+        return "a bound for one look does not hold for bounded readings (bounds=)"
     if state.specification.noise == HEAVY:
         return f'a bound for one look does not hold for errors of any tails (noise="{HEAVY}")'
     if not (count := chosen_by_looking(state)):

@@ -128,11 +128,6 @@ class Measurements:
         self._live[number - 1] = 0
         self._columns = None
 
-    def revive(self, number: int) -> None:
-        """Let a measurement count that could not be used before it was corrected."""
-        self._live[number - 1] = 1
-        self._columns = None
-
     def from_tables(self) -> tuple[Codes, Codes, Codes]:
         """The numbers of measurements that came from tables without keys, their rows, and which table it was.
 
@@ -153,6 +148,11 @@ class Measurements:
         """The numbers of measurements that count and were told with one of these values."""
         told = np.isin(np.array(self._real["value"], dtype=np.float64), values)
         return np.flatnonzero(told & np.array(self._live, dtype=bool)) + 1
+
+    def as_told(self, numbers: Codes) -> tuple[Floats, Floats]:
+        """Values and standard errors of some measurements in the unit of the values; NaN: none."""
+        value, sigma = (np.array(self._real[name], dtype=np.float64) for name in ("value", "sigma"))
+        return value[numbers - 1], sigma[numbers - 1]
 
     def columns(self) -> Columns:
         """The measurements that count, as arrays, on the scale that is computed with."""

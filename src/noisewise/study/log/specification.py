@@ -308,7 +308,7 @@ def _checked(
         "scale": None if scale is None else check_choice("scale", scale, (LOG,)),
     }
     _check_together(checked, chosen, scatter)
-    if checked["span"] is None and checked["eps"] is None:
+    if checked["span"] is None and checked["eps"] is None and checked["looks"] != ONCE:
         raise ValueError(
             "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
             "must be given, in the unit of your values: nothing else says what a small difference is."
@@ -405,8 +405,6 @@ def _check_one_look(checked: dict[str, Any]) -> None:
             raise ValueError(
                 f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
             )
-    if checked["scatter"] == OWN:
-        raise ValueError(f'scatter="own" goes with looks="{ANY_TIME}": one look pools scatter.')
 
 
 def _two_bounds(bounds: Any) -> tuple[float, float]:

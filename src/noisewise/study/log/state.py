@@ -1,9 +1,10 @@
 """The state of a study: a function of its specification and its log, built by applying events in order."""
 
+import copy
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -11,10 +12,9 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import is_half, printable
-from noisewise.study.inputs.error_bars import ITEMS, KNOWN, READINGS
+from noisewise.study.inputs.error_bars import ITEMS, READINGS
 from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.whitened_features import Whitening, whiten
-from noisewise.study.log.flaws import CHUNK, MATTERING, find_flaw, flawed
 from noisewise.study.log.items import Items
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
 from noisewise.study.log.jobs import OPEN as OPEN
@@ -23,28 +23,8 @@ from noisewise.study.log.jobs import job_of as job_of
 from noisewise.study.log.measurements import NOBODY, Contents, Measurements
 from noisewise.study.log.model_choice import ModelChoice
 from noisewise.study.log.specification import ANY_TIME, BLIND, SYMMETRIC, PolicyChoice, Specification
-from noisewise.study.stores.protocol import Event
-
-
-@dataclass(frozen=True)
-class Ignored:
-    """An event that cannot be used: what it is, why, and whether somebody has dealt with it."""
-
-    event: int
-    kind: str
-    why: str
-    number: int | None = None  # of the measurement that it would have told
-    mended: str | None = None  # how
-
-    def __str__(self) -> str:
-        what = f"event {self.event} ({self.kind}{'' if self.number is None else f' m-{self.number}'})"
-        return printable(f"{what} is ignored: {self.why}")
-
-    @property
-    def advice(self) -> str:
-        """What to do about it, or what was done."""
-        todo = "Mend it" if self.number is None else f"Void or amend m-{self.number}"
-        return f"{self}. {todo if self.mended is None else f'Mended: {printable(self.mended)}'}."
+from noisewise.study.log.validation import CHUNK, find_flaw, flawed
+from noisewise.study.stores.protocol import DamagedError, Event
 
 
 class FirstMoment:
@@ -108,10 +88,9 @@ class State:
         self.keys: dict[str, int] = {}  # of measurements that were not voided
         self.freed: dict[str, list[int]] = {}  # measurements that had a key when they were voided
         self.answers: dict[str, int] = {}  # the first measurement that answers each suggestion
-        self.ignored: dict[int, Ignored] = {}  # by the number of the event
         self.pairs: set[tuple[int, int]] = set()
         self.jobs: dict[str, Job] = {}
-        self.last_job = 0  # the largest number of a suggestion in the log, usable or not
+        self.last_job = 0  # the largest number of a suggestion in the log
         self._under_way: dict[str, Job] = {}  # of these, the ones that nothing became of yet
         self.together: dict[str, list[str]] = {}  # suggestions for one new block, by the first of them
         self.policy: PolicyChoice = specification.policy
@@ -127,19 +106,20 @@ class State:
         self.restarts: Any = None  # fits of earlier moments, see `noisewise.study.models.features.restarts`
 
     def apply(self, event: Event) -> None:
-        """Let one event happen; one that cannot happen is ignored, and named."""
+        """Apply one event; refuse one that cannot have happened."""
         happen = getattr(self, f"_on_{event.kind}", None)
         if happen is None:
-            raise ValueError(
+            raise DamagedError(
                 f"event {event.number} of this study is of a kind that this noisewise does not know, "
-                f"{event.kind!r}: upgrade noisewise. Nothing was changed."
+                f"{event.kind!r}: upgrade noisewise. Nothing was changed.",
+                event.number,
             )
         if event.kind == "ask":
             self.last_job = max(self.last_job, _number_of(event.body))
         if event.kind == "tell":
             self._tell_all([event])
         elif (flaw := find_flaw(self, event.kind, event.body)) is not None:
-            self.ignored[event.number] = Ignored(event.number, event.kind, flaw)
+            raise unusable(event, flaw)
         else:
             happen(_without_halves(event.body), event)
         self.n_events = event.number
@@ -167,7 +147,7 @@ class State:
 
         Args:
             events: In their order.
-            rehearsed: Whether each was looked at in this very state, and had no flaw.
+            rehearsed: Whether each was checked in this very state.
         """
         for first in range(0, len(events), CHUNK):
             some = events[first : first + CHUNK]
@@ -181,13 +161,18 @@ class State:
                         self.apply(event)
             self.n_events = events[min(first + CHUNK, len(events)) - 1].number
 
-    def unusable(self) -> list[Ignored]:
-        """Ignored events that matter and are not mended: until then there is no certificate."""
-        return [
-            one
-            for one in self.ignored.values()
-            if one.kind in MATTERING and one.mended is None and one.number not in self.voided
-        ]
+    def with_model(self, model: ModelChoice) -> "State":
+        """The same study with another model; neither may change after that."""
+        twin = copy.copy(self)
+        twin.model = model
+        twin.restarts = twin.doubt = twin.tables = twin.quick_tables = twin.centres = None
+        return twin
+
+    def of_population(self) -> "State":
+        """The same study, its items being the first of a population without end."""
+        twin = self.with_model(self.model)
+        twin.items = self.items.of_population()
+        return twin
 
     def by_name(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The options in the order of their names, (n,): ties between them are broken by it."""
@@ -221,34 +206,28 @@ class State:
     def _enter(self, events: list[Event], *, sound: bool) -> None:
         bodies = [event.body for event in events]
         first = len(self.told) + 1
-        flaws = {} if sound else flawed(self, bodies)
-        for place, why in flaws.items():
-            event = events[place]
-            self.ignored[event.number] = Ignored(event.number, event.kind, why, first + place)
-            # It keeps its number; what stands in for it never counts.
-            bodies[place] = dict(event.body) if isinstance(event.body, dict) else {}
+        if not sound:
+            for place, why in flawed(self, bodies).items():
+                raise unusable(events[place], why)
         if any(is_half(text) for text in _texts_of(bodies)):
             bodies = [_without_halves(body) for body in bodies]
         index = self.index
-        usable = [body if place not in flaws else _STAND_IN for place, body in enumerate(bodies)]
-        plus = [index[body["option"]] if "option" in body else 0 for body in usable]
-        minus = [index[body["minus"]] if "minus" in body else NOBODY for body in usable]
-        self.measurements.extend(plus, minus, usable, [event.at for event in events])
+        plus = [index[body["option"]] for body in bodies]
+        minus = [index[body["minus"]] if "minus" in body else NOBODY for body in bodies]
+        self.measurements.extend(plus, minus, bodies, [event.at for event in events])
         self.told.extend(bodies)
         self.begun.tell(events)
-        self.keys.update((body["key"], first + i) for i, body in enumerate(usable) if "key" in body)
+        self.keys.update((body["key"], first + i) for i, body in enumerate(bodies) if "key" in body)
         self.pairs.update(
             (min(pair), max(pair)) for pair in zip(plus, minus, strict=True) if pair[1] != NOBODY
         )
-        for place, body in enumerate(usable):
+        for place, body in enumerate(bodies):
             if "job" in body:
                 self.answers.setdefault(body["job"], first + place)
                 if body["job"] in self.jobs:
                     self._close(body["job"], TOLD)
-        for place in flaws:
-            self.measurements.void(first + place)
-        if usable[0].get("kind") == ITEMS:
-            self.items.tell(plus[0], first, usable[0])
+        if bodies[0]["kind"] == ITEMS:
+            self.items.tell(plus[0], first, bodies[0])
         self.n_events = events[-1].number
 
     def _on_ask(self, body: dict[str, Any], event: Event) -> None:
@@ -290,21 +269,11 @@ class State:
         self.told[number - 1] = content
         if minus != NOBODY:
             self.pairs.add((min(plus, minus), max(plus, minus)))
-        for one in self.ignored.values():
-            if one.number == number and one.mended is None:
-                self.ignored[one.event] = replace(one, mended=f"m-{number} was amended")
-                self.measurements.revive(number)
         if content.get("key") and self.measurements.is_live(number):
             self.keys.setdefault(content["key"], number)
 
     def _on_skip(self, body: dict[str, Any], event: Event) -> None:
         self.skipped.update(read_ranges(body["measurements"]).tolist())
-
-    def _on_mend(self, body: dict[str, Any], event: Event) -> None:
-        one = self.ignored[body["event"]]
-        self.ignored[one.event] = replace(one, mended=str(body["reason"]))
-        if one.number is not None:
-            self.voided.setdefault(one.number, str(body["reason"]))
 
     def _on_exclude(self, body: dict[str, Any], event: Event) -> None:
         self.excluded[self.index[body["option"]]] = str(body.get("reason") or "without a reason")
@@ -335,8 +304,13 @@ class State:
             self.looks = body["looks"]
 
 
-#: Takes the place of a measurement that cannot be used, so that the others keep their numbers.
-_STAND_IN: dict[str, Any] = {"value": 0.0, "kind": KNOWN, "sigma": 1.0}
+def unusable(event: Event, why: str) -> DamagedError:
+    """The refusal of an event that cannot have happened."""
+    return DamagedError(
+        f"event {event.number} ({event.kind}) cannot be used: {printable(why)}. The log was edited or is "
+        "damaged: restore a backup, or export the log, correct the event and rebuild the study.",
+        event.number,
+    )
 
 
 def _number_of(body: Any) -> int:

@@ -11,6 +11,10 @@ from noisewise.core.support.text import printable
 GENERATED = "sent-"
 
 
+class MeasurementWarning(UserWarning):
+    """A measurement that looks like a slip: it counts as it was told."""
+
+
 class Told(TypedDict, total=False):
     """What `tell` takes besides a job and a value."""
 

@@ -12,13 +12,13 @@ from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import CONTRASTS
-from noisewise.study.log.specification import HEAVY
+from noisewise.study.log.specification import HEAVY, POOLED
 from noisewise.study.log.state import State
 from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, LITTLE, Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
-from noisewise.study.models.once.look import ONE_LOOK_LIMITS, Errors, OneLook
+from noisewise.study.models.once import ONE_LOOK_LIMITS, Errors, OneLook
 from noisewise.study.models.option_evidence import recentred, robust_centres
 from noisewise.study.models.own_readings import (
     OwnReadings,
@@ -27,6 +27,7 @@ from noisewise.study.models.own_readings import (
     is_linked,
     own_readings,
     own_rows,
+    shares_nothing,
 )
 from noisewise.study.models.registry import model_of
 from noisewise.study.models.scatter import Sigmas, settle, widened
@@ -80,7 +81,11 @@ class Analysis:
     @functools.cached_property
     def own_scatter(self) -> bool:
         """Whether readings without an instrument or block scatter by each option's own amount."""
-        return not self.once and has_own_scatter(self.state)
+        if not self.once:
+            return has_own_scatter(self.state)
+        alone = shares_nothing(self.state.model) and self.specification.scatter != POOLED
+        rows = own_rows(self.columns)
+        return alone and bool(rows.size and rows.all())
 
     @functools.cached_property
     def own_readings(self) -> OwnReadings | None:
@@ -102,7 +107,7 @@ class Analysis:
     @functools.cached_property
     def sizes(self) -> Sizes:
         """The sizes of deviations and extra scatter, stated or estimated."""
-        return settle_sizes(self.state.model, self.likelihood, self._limits_delta)
+        return settle_sizes(self.state.model, self.likelihood, self._limits_delta, once=self.once)
 
     @functools.cached_property
     def sigmas(self) -> Sigmas:
@@ -224,18 +229,29 @@ class Analysis:
             fit=self.certified,
             sums=self.certified_sums,
             columns=self.columns,
-            sigma=self.sigmas.certified,
             sign=self.specification.sign,
             delta=delta / self.n if state.changed else delta,
             may_win=np.ones(self.n, dtype=bool) if state.changed else state.allowed(),
             errors=errors,
+            readings=self._readings_once,
+            scatter=self.specification.scatter,
         )
+
+    @property
+    def _readings_once(self) -> OwnReadings | None:
+        """What one look says about readings whose scatter is not known to be equal."""
+        found, floor = self.own_readings, self.specification.noise_floor
+        if found is None or floor is None:
+            return found
+        return found._replace(squares=np.maximum(found.squares, found.least_squares(floor)))
 
     @property
     def errors(self) -> Errors:
         """What one look may rely on."""
-        freedom = self._shared_freedom(self.stated)
-        limited = bool(self.state.model.estimates) or (bool(self.stated.pools) and freedom is None)
+        freedom = self._shared_freedom(self.stated) or self.sizes.freedom
+        limited = (bool(self.state.model.estimates) and freedom is None) or (
+            bool(self.stated.pools) and freedom is None
+        )
         return Errors(freedom, limited, bool((self.columns.kind == KINDS.index(COUNTS)).any()))
 
     def _shared_freedom(self, found: Sigmas) -> float | None:

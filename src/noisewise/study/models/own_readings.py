@@ -29,7 +29,7 @@ def has_own_scatter(state: State) -> bool:
     question = state.specification
     if not (question.scatter == OWN or (question.scatter == FIRST and begins_with_own(state))):
         return False
-    return _shares_nothing(question.first_model) and _shares_nothing(state.model)
+    return shares_nothing(question.first_model) and shares_nothing(state.model)
 
 
 def begins_with_own(state: State) -> bool:
@@ -49,7 +49,7 @@ def begins_pooled(state: State) -> bool:
     return state.specification.scatter == POOLED or not state.begun.kinds.isdisjoint((READINGS, NONE))
 
 
-def _shares_nothing(model: ModelChoice) -> bool:
+def shares_nothing(model: ModelChoice) -> bool:
     """Whether options have nothing in common, and readings of one option all that there is of its scatter."""
     return not model.uses_features and model.extra_scatter is None
 

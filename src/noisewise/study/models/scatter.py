@@ -23,7 +23,7 @@ from noisewise.core.support.distributions import chi_square_quantile, chi_square
 from noisewise.core.support.words import counted
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
-from noisewise.study.models.own_readings import LEAST, own_readings, own_rows
+from noisewise.study.models.own_readings import LEAST, OwnReadings, own_readings, own_rows
 
 #: Pooled degrees of freedom below which no certificate is given.
 LEAST_FREEDOM = 20
@@ -76,7 +76,7 @@ def settle(
     lacking = np.isnan(estimated)
     waiting: list[str] = []
     if own and (rows := lacking & own_rows(columns)).any():
-        waiting += _own(columns, rows, estimated, noise_floor, resolution)
+        waiting += _own(columns, rows, estimated, noise_floor, resolution, once=once)
         lacking &= ~rows
     if not lacking.any():
         return Sigmas(estimated, estimated, [], waiting)
@@ -117,7 +117,13 @@ def _or_give(pool: str, members: int, lacking: Mask) -> str:
 
 
 def _own(
-    columns: Columns, rows: Mask, estimated: Floats, noise_floor: float | None, resolution: float
+    columns: Columns,
+    rows: Mask,
+    estimated: Floats,
+    noise_floor: float | None,
+    resolution: float,
+    *,
+    once: bool,
 ) -> list[str]:
     """Give readings the standard errors that their own options' scatter says; reasons to withhold."""
     some = columns.select(rows)
@@ -128,12 +134,25 @@ def _own(
     sd = np.where(np.isnan(sd), typical if math.isfinite(typical) else fallback, sd)
     found = sd[some.plus] / np.sqrt(some.readings)
     estimated[rows] = found if noise_floor is None else np.maximum(found, noise_floor)
+    if once:
+        return _without_scatter(sums) if noise_floor is None else []
     agreeing = int(((sums.readings > LEAST) & (sums.squares == 0.0)).sum())
     if agreeing and noise_floor is None:
         return [
             f"the readings of {counted(agreeing, 'option')} agree to the last digit, so that nothing is "
             "known of their scatter: set noise_floor to your instrument's resolution"
         ]
+    return []
+
+
+def _without_scatter(sums: OwnReadings) -> list[str]:
+    """Why one look at readings says nothing about their scatter; empty if it does."""
+    if (sums.readings > 1.0).any() and not (sums.squares > 0.0).any():
+        return [
+            "all readings of an option agree to the last digit: give noise_floor=, the resolution of values"
+        ]
+    if not (sums.readings > 1.0).any():
+        return ["every option has a single reading and no error bar: give se=, or read some options again"]
     return []
 
 
@@ -196,22 +215,25 @@ def unequal_scatter(columns: Columns, level: float) -> int | None:
     is_reading = columns.kind == KINDS.index(READINGS)
     for code in np.unique(columns.pool[is_reading]):
         members = is_reading & (columns.pool == code)
-        if chance_of_equal_scatter(columns, [members]) < level:
+        if chance_of_equal_scatter([sets_of(columns, members)]) < level:
             return int(code)
     return None
 
 
-def chance_of_equal_scatter(columns: Columns, groups: Iterable[Mask]) -> float:
+def sets_of(columns: Columns, members: Mask) -> tuple[Floats, Floats]:
+    """The degrees of freedom and sums of squares of some sets of readings."""
+    return columns.readings[members] - 1.0, columns.scatter[members]
+
+
+def chance_of_equal_scatter(groups: Iterable[tuple[Floats, Floats]]) -> float:
     """The probability of sets of readings that differ as much, if all of one group scatter alike (Bartlett).
 
     Args:
-        columns: The measurements.
-        groups: Which sets share one scatter; different groups may differ.
+        groups: Degrees of freedom and sums of squares of sets that share one scatter; groups may differ.
     """
     statistic, free = 0.0, 0
-    for group in groups:
-        members = group & (columns.scatter > 0.0)
-        freedom, squares = columns.readings[members] - 1.0, columns.scatter[members]
+    for freedom, squares in groups:
+        freedom, squares = freedom[squares > 0.0], squares[squares > 0.0]
         if freedom.size < 2:
             continue
         total, sets = freedom.sum(), freedom.size

@@ -19,8 +19,7 @@ from noisewise.study.log.state import State
 from noisewise.study.models.boundary import Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Joint, Knowledge, LoadedJoint, SeparateJoint
-from noisewise.study.models.once.look import OneLook
-from noisewise.study.models.once.separate import SeparateOnce
+from noisewise.study.models.once import OneLook, SeparateOnce
 from noisewise.study.models.remedies import Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.sizes.variance_components import Likelihood, Sizes
@@ -97,7 +96,7 @@ class StudyModel(ABC):
 
     def one_look(self, look: OneLook) -> HalfWidths:
         """Bounds on differences that hold at one look only."""
-        return SeparateOnce(look.fit, look)
+        return SeparateOnce(look)
 
     def fits_of_moments(self, columns: Columns, sigma: Floats, deviation: float) -> tuple[Any, ...]:
         """Fits of earlier moments that bounds will rest on, also once something more was told."""

@@ -11,6 +11,7 @@ from noisewise.study.certificate.certificate import claimed_in
 from noisewise.study.creation import compare_certificate, load_study
 from noisewise.study.log.export import FORMAT, chained_events, lines_of, read_log, rebuild_study
 from noisewise.study.log.specification import Specification
+from noisewise.study.log.state import replay
 from noisewise.study.stores.address import POSTGRES, open_store
 from noisewise.study.stores.chain import first_misfit
 from noisewise.study.stores.protocol import DamagedError, MemoryStorage, Storage
@@ -27,7 +28,6 @@ class Verdict:
     study: str
     n_events: int  # of which the chain was followed
     head: str  # the last hash that fits
-    chained: str | None = None  # when an older log was given its chain
     event: int | None = None  # the first one that does not fit
     problem: str | None = None
     said: str | None = None  # what follows from the log, for a certificate whose facts agree with it
@@ -44,7 +44,7 @@ class Verdict:
         words += f"; head {self.head}" if self.head else ""
         if self.said is not None:
             return f"{self.study}: {self.said}"
-        return words + (f" ({self.chained})" if self.chained else "") + "."
+        return f"{words}."
 
 
 def verify_log(thing: Any, store: Any = None, study: str | None = None) -> list[Verdict]:
@@ -112,33 +112,34 @@ def _verify_store(place: Any, study: str | None) -> list[Verdict]:
 def _verify_study(storage: Storage, name: str) -> Verdict:
     try:
         events = chained_events(storage, name)
-        Specification.from_plain(storage.specification(name))
+        replay(Specification.from_plain(storage.specification(name)), events)
     except DamagedError as damage:
         before = max(0, (damage.event or 1) - 1)
         return Verdict(STORE, name, before, "", event=damage.event, problem=str(damage))
     except ValueError as problem:
         return Verdict(STORE, name, 0, "", problem=str(problem))
-    told = getattr(storage, "chained", None)
     head = events[-1].hash if events else ""
-    return Verdict(STORE, name, len(events), head, chained=told(name) if told is not None else None)
+    return Verdict(STORE, name, len(events), head)
 
 
 def _verify_export(lines: Iterable[str]) -> Verdict:
     try:
         found = read_log(iter(lines))
-        Specification.from_plain(found.specification)
+        specification = Specification.from_plain(found.specification)
     except ValueError as problem:
         return Verdict(EXPORT, "", 0, "", problem=str(problem))
-    if found.head is None:
-        none = "written by an older noisewise, without hashes: there is nothing to compare"
-        return Verdict(EXPORT, found.name, len(found.events), "", chained=none)
     misfit, head = first_misfit(found.start, found.events)
     try:
         found.check()
     except DamagedError as damage:
         fitting = len(found.events) if misfit is None else misfit - 1
-        return Verdict(EXPORT, found.name, fitting, head, found.chained, misfit, str(damage))
-    return Verdict(EXPORT, found.name, len(found.events), head, chained=found.chained)
+        return Verdict(EXPORT, found.name, fitting, head, misfit, str(damage))
+    try:
+        replay(specification, found.events)
+    except ValueError as problem:
+        event = getattr(problem, "event", None)
+        return Verdict(EXPORT, found.name, len(found.events), head, event, str(problem))
+    return Verdict(EXPORT, found.name, len(found.events), head)
 
 
 def _verify_certificate(text: str, store: Any, study: str | None) -> Verdict:
@@ -166,7 +167,6 @@ def _verify_certificate(text: str, store: Any, study: str | None) -> Verdict:
         opened.name,
         compared.certificate.n_events,
         compared.certificate.head,
-        chained=opened.chained,
         problem=compared.about_words or None,
         said=f"the log agrees with the certificate{compared.about_time}: {compared.certificate.sentence}",
     )

@@ -36,7 +36,6 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
     numbers = range(1, len(state.told) + 1)
     sigma = np.full(len(state.told), np.nan)
     sigma[analysis.columns.number - 1] = analysis.sigmas.estimated
-    unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
     bodies = list(state.told)
     texts = {
         name: [_text(body.get(name)) for body in bodies]
@@ -65,7 +64,7 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
         "cost": costs,
         **({"items": [_text(body.get("places")) for body in bodies]} if state.items else {}),
         "note": [_notes(body) for body in bodies],
-        "voided": [state.voided.get(number) or unusable.get(number) for number in numbers],
+        "voided": [state.voided.get(number) for number in numbers],
     }
     given = [name for name, column in columns.items() if isinstance(column, list)]
     return pl.DataFrame(columns, schema_overrides=dict.fromkeys(given, pl.String))

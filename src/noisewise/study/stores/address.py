@@ -71,23 +71,6 @@ def find_study(
     return storage, composed(name) if isinstance(name, str) else name
 
 
-def migrate_store(place: str | PathLike[str], *, timeout: float = PATIENCE) -> tuple[int, int]:
-    """Bring a store that an older noisewise wrote to the present tables, all or nothing.
-
-    A file is copied first, to a backup beside it; no other process should be using the store meanwhile.
-
-    Returns:
-        The versions of the tables before and now.
-    """
-    if isinstance(place, str) and place.startswith(POSTGRES):
-        from noisewise.study.stores.postgres import migrate_postgres
-
-        return migrate_postgres(place, timeout)
-    from noisewise.study.stores.sqlite.sqlite import migrate_sqlite
-
-    return migrate_sqlite(path_of(str(place)), timeout)
-
-
 def path_of(place: str) -> Path:
     """The file that an address means."""
     path = place.removeprefix(SQLITE)

@@ -10,7 +10,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from noisewise.study.stores.database.connection import Connection, DriverError
 from noisewise.study.stores.database.dialect import OwnPool
-from noisewise.study.stores.database.migrations import check_version, id_of, make_tables, migrate, version_of
+from noisewise.study.stores.database.schema import check_version, id_of, make_tables, version_of
 from noisewise.study.stores.database.sql import SqlStorage
 from noisewise.study.stores.postgres_pool import PostgresConnection, PostgresPool
 from noisewise.study.stores.secrets import HARMLESS, HIDDEN, without
@@ -161,19 +161,6 @@ def open_postgres(address: str, *, create: bool, read_only: bool, timeout: float
             return SqlStorage(database, id_of(connection, database.label))
     except DriverError as error:
         raise database.explain(error) from error
-
-
-def migrate_postgres(address: str, timeout: float) -> tuple[int, int]:
-    """Bring a database to the present tables, in one transaction."""
-    database = PostgresDatabase(address, read_only=False, timeout=timeout)
-    try:
-        with database.writer().begin() as connection:
-            connection.rows(f"SELECT pg_advisory_xact_lock({_MAKING})")
-            return migrate(connection, database.label)
-    except DriverError as error:
-        raise database.explain(error) from error
-    finally:
-        database.close()
 
 
 def _label(url: URL) -> str:

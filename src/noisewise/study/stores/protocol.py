@@ -86,13 +86,13 @@ class Storage(Protocol):
 METHODS = ("create", "names", "specification", "append", "read", "rename", "close")
 #: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which no other process
 #: decides what to append to this study (it yields whether the turn came in time, append must not rely on it,
-#: and it may call ``meanwhile`` while it is next in line); ``chained(name)``, when an older log was given its
-#: chain of hashes, in words, or None; ``page(name, after, most)``, at most so many of the events that
+#: and it may call ``meanwhile`` while it is next in line); ``keeps_hashes``, whether it keeps the chain of
+#: hashes and compares what it reads with it; ``page(name, after, most)``, at most so many of the events that
 #: ``read`` gives, without reading all of them; and ``numbers(name, kind, text)``, those of the events of a
 #: kind (None: of any) whose body, as `to_json` writes it and in small letters, has a text in it. One that is
-#: on another machine, and decides itself what is appended, has ``take_whole(name, specification, events,
-#: chained)`` for a whole log, and ``exported(name)``, the lines of one.
-ABILITIES = ("turn", "chained", "page", "numbers", "take_whole", "exported")
+#: on another machine, and decides itself what is appended, has ``take_whole(name, specification,
+#: events)`` for a whole log, and ``exported(name)``, the lines of one.
+ABILITIES = ("turn", "keeps_hashes", "page", "numbers", "take_whole", "exported")
 
 
 def page_of(storage: Storage, name: str, after: int, most: int) -> list[Event]:

@@ -113,12 +113,14 @@ class Table:
         readings: The reading, or the two or three to choose from.
         question: What to ask; empty if the table was read.
         notes: What was left out or assumed.
+        source: What was read.
     """
 
     kind: str
     readings: tuple[Reading, ...]
     question: str = ""
     notes: tuple[str, ...] = ()
+    source: Any = None
 
     @property
     def reading(self) -> str:
@@ -150,6 +152,17 @@ class Table:
         lines = [f"  {k}. {one}\n     {one.flags}" for k, one in enumerate(self.readings, 1)]
         return "\n".join([self.question, *lines])
 
+    def answer(self, **question: Any) -> Any:
+        """Answer the question which option is best, with the bounds of one look; nothing is kept.
+
+        Args:
+            question: ``goal=``, ``eps=``, ``confidence=``, ``against=``, ``extra_scatter=``, ``scatter=`` and
+                ``noise_floor=``; see `noisewise.study.answer.answer`.
+        """
+        from noisewise.study.answer import answer
+
+        return answer(self, **question)
+
     def to_dict(self, rows: bool = True) -> dict[str, Any]:
         """Return the kind and the readings for programs."""
         readings = [one.to_dict(rows) for one in self.readings]
@@ -172,7 +185,11 @@ def read_table(
         n: The number of readings behind each value, if the table does not say.
     """
     given = {role: [one] if isinstance(one, str) else list(one) for role, one in (roles or {}).items()}
-    table = _best_layout(source)
+    return replace(_read(_best_layout(source), given, where, n), source=source)
+
+
+def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int | None) -> Table:
+    """Read a table, or some of its rows."""
     if where is not None:
         return _asked(_rows_where(table, where), given, n, where)
     named = {name for names in given.values() for name in names}

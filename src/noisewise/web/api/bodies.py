@@ -123,13 +123,6 @@ class Amending(MeasuredBody):
     items: Annotated[dict[str, Number], Field(min_length=1), names_up_to(MOST_LISTED)] | None = None
 
 
-class Mending(StrictBody):
-    """An unusable event that stays ignored."""
-
-    event: Count
-    reason: Long
-
-
 class Excluding(StrictBody):
     """An option that is out of the comparison."""
 

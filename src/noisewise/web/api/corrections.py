@@ -16,7 +16,6 @@ from noisewise.web.api.bodies import (
     Amending,
     Excluding,
     Including,
-    Mending,
     Policing,
     Switching,
     Voiding,
@@ -74,20 +73,6 @@ def amend(
         return {"measurements": [measurement_row(measurement_of(body["number"], body["content"]))]}
 
     return change(request, study, visitor, act, body=amended, if_match=if_match, key=key, again=again)
-
-
-@CORRECTIONS.post("/mend", response_model=Done)
-def mend(
-    request: Request,
-    study: StudyName,
-    mended: Mending,
-    visitor: Owner,
-    if_match: IfMatch = None,
-    key: Key = None,
-) -> Response:
-    """Settle that an event that cannot be used stays ignored."""
-    act = _done(lambda opened: opened.mend(mended.event, mended.reason))
-    return change(request, study, visitor, act, body=mended, if_match=if_match, key=key)
 
 
 @CORRECTIONS.post("/exclude", response_model=Done)

@@ -155,14 +155,6 @@ class RemoteChanges:
         )
         return self._measurements_in(answer)[0]
 
-    def mend(self, event: int, reason: str) -> None:
-        """Settle that an event of the log that cannot be used, and is ignored, stays so; say why."""
-        self._change(
-            "mend",
-            lambda: {"event": event, "reason": text_to_send("reason", reason)},
-            lambda here: here.mend(event, reason),
-        )
-
     def exclude(self, option: str, reason: str) -> None:
         """Take an option out: it is neither asked for nor recommended. Its measurements stay."""
 

@@ -66,15 +66,13 @@ class RemoteLog:
         """Begin a study with an empty log."""
         self.take_whole(name, specification, [])
 
-    def take_whole(
-        self, name: str, specification: dict[str, Any], events: list[Event], chained: str | None = None
-    ) -> None:
+    def take_whole(self, name: str, specification: dict[str, Any], events: list[Event]) -> None:
         """Begin a study with a whole log."""
         from noisewise.study.log.export import lines_from
         from noisewise.study.stores.chain import follow, start_of
 
         events = follow(start_of(to_json(specification)).hex(), events, verified=False)
-        said = {"log": "\n".join(lines_from(name, specification, events, chained)), "name": name}
+        said = {"log": "\n".join(lines_from(name, specification, events)), "name": name}
 
         def is_this() -> bool:
             return self.specification(name) == json.loads(to_json(specification)) and (

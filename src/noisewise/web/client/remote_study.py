@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 #: What a server says of where a study stands.
 STATUS = (
     "measurements", "model", "deviation", "extra_scatter", "eps", "policy", "budget_left", "pending",
-    "certificate", "notes", "head", "chained", "event",
+    "certificate", "notes", "head", "event",
 )  # fmt: skip
 
 
@@ -137,11 +137,6 @@ class RemoteStudy(RemoteChanges):
     def head(self) -> str:
         """The last hash of the log's chain, in hexadecimal: it stands for everything that happened."""
         return str(self._status()["head"])
-
-    @property
-    def chained(self) -> str | None:
-        """When an older log was given its chain of hashes; None if it had one from the beginning."""
-        return cast("str | None", self._status()["chained"])
 
     @property
     def looks(self) -> str:

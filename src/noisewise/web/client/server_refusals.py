@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from noisewise.core.support.text import printable
+from noisewise.study.log.told import MeasurementWarning
 from noisewise.web.client.server_address import ServerAddress, read_address
 
 PROBLEM = "application/problem+json"
@@ -98,6 +99,8 @@ def warnings_in(answer: dict[str, Any]) -> Iterator[tuple[type[Warning], str]]:
 
 def _category(name: str) -> type[Warning]:
     """The category of this name, as far as a study warns with it."""
+    if name == MeasurementWarning.__name__:
+        return MeasurementWarning
     kind = getattr(builtins, name, None)
     return kind if isinstance(kind, type) and issubclass(kind, Warning) else UserWarning
 

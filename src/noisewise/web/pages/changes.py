@@ -8,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from noisewise.core.support.remarks import heard_warnings
 from noisewise.study.intake.entry import measurement_of, read_told
 from noisewise.study.study import Study
 from noisewise.web.auth.forms import read_form
@@ -59,7 +60,7 @@ async def _changed(
             if key is not None and study.appended_as(key):  # a double click
                 return RedirectResponse(sent.place(key), 303)
             try:
-                with study.acting(visitor_of(request).name, key=key):
+                with heard_warnings(), study.acting(visitor_of(request).name, key=key):
                     place = change(study, form)
             except REFUSED as problem:
                 return refusal(request, study, form, said_by(problem))

@@ -8,8 +8,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from noisewise.core.support.words import counted
+from noisewise.study.intake.surprises import slips_in
 from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
 from noisewise.study.stores.protocol import numbers_of
+from noisewise.study.study import Study
 from noisewise.web.api.answers import name_in
 from noisewise.web.auth.roles import Role, Visitor, needs
 from noisewise.web.open_studies import SHORT_PATIENCE, OpenStudies
@@ -30,7 +32,7 @@ from noisewise.web.pages.shown import (
 )
 from noisewise.web.pages.templating import rendered
 from noisewise.web.pages.views.compare import Side, compare
-from noisewise.web.pages.views.headline import STOP
+from noisewise.web.pages.views.headline import HELD, STOP
 from noisewise.web.pages.views.log import LogReader
 from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
 from noisewise.web.pages.views.studies import StudyRow, busy_row, studies_page, study_row, unreadable_row
@@ -143,7 +145,11 @@ def measurements(request: Request, study: str) -> HTMLResponse:
             request.query_params.get("q", ""), request.query_params.get("done", "")
         )
         form = filled_for(opened, request.query_params.get("what", ""))
-        return shown_measurements(request, opened, form=form, message=said, kind=STOP, just_told=told)
+        slips = _slips_in(opened, told)
+        return shown_measurements(
+            request, opened, form=form, message=" ".join([said, *slips]), kind=HELD if slips else STOP,
+            just_told=told,
+        )  # fmt: skip
 
 
 def _told_in_words(first: str, many: str) -> str:
@@ -151,6 +157,14 @@ def _told_in_words(first: str, many: str) -> str:
         return "Nothing new was told." if many == "0" else ""
     several = many.isdecimal() and len(many) < 12 and int(many) > 1
     return f"{int(many):,} measurements were told, from {first} on." if several else f"{first} was told."
+
+
+def _slips_in(study: Study, told: str) -> list[str]:
+    """What looks like a slip in the measurement that was just told."""
+    state = study.analysis().state
+    if not _told_in_words(told, "1").startswith("m-") or int(told[2:]) > len(state.told):
+        return []
+    return slips_in(state, int(told[2:]))
 
 
 def _done_in_words(which: str, done: str) -> str:

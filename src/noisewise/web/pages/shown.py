@@ -35,7 +35,6 @@ EVENT_KINDS = (
     "release",
     "void",
     "amend",
-    "mend",
     "exclude",
     "include",
     "add",

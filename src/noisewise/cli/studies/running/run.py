@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from noisewise.cli.studies.judgement import NOT_YET
 from noisewise.cli.studies.running.new_study import with_question
 from noisewise.cli.studies.session import Json, Name, Store, report, told_warnings
+from noisewise.cli.terminal.exits import DIFFERS, NOT_YET, leave
 from noisewise.cli.terminal.flags import translate
 from noisewise.core.support.text import printable
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from noisewise.cli.studies.running.new_study import Begun
     from noisewise.study.running.run import StudyRun
 
-#: The exit code when measuring failed so often that the run had to end.
-FAILED = 1
 INTERRUPTED = "Interrupted: what was measured is told, the rest is given back; the same line goes on."
 #: Where the words behind -- wait for the command that takes them.
 _BEHIND = "noisewise.behind_dashes"
@@ -141,7 +139,7 @@ def run(
             )  # fmt: skip
     except MeasuringError as failed:
         typer.echo(printable(f"Error: {translate(str(failed), {'on_error': '--on-error'})}"), err=True)
-        raise typer.Exit(FAILED) from None
+        leave("run", DIFFERS)
     except KeyboardInterrupt:
         typer.echo(INTERRUPTED, err=True)
         raise
@@ -149,7 +147,7 @@ def run(
         children.close()
     _report(begun, done, failures, json)
     if not goal.is_reached(done.certificate):
-        raise typer.Exit(NOT_YET)
+        leave("run", NOT_YET)
 
 
 def _report(begun: "Begun", done: "StudyRun", failures: "Failures", json: bool) -> None:

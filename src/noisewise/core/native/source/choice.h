@@ -193,6 +193,26 @@ static double regret_bound(const DenseModel *model, Layout layout, const Flag *c
     return bound_from_widths(model->means.at, model->scratch.at, candidates, model->means.size, action, radius);
 }
 
+static double likelihood_ratio(const DenseModel *model, Layout layout, int64_t action, double eps)
+{
+    const int64_t n = model->means.size;
+    const double *restrict means = model->means.at, *restrict squared_widths = model->squared_widths.at;
+    double *restrict widths = model->scratch.at, ratio = INFINITY;
+    const double own = squared_widths[action], mean = eps + means[action];
+    int64_t unknown = 0;
+    contrast_widths(model, layout, action, widths);
+    _Pragma("omp simd reduction(min : ratio) reduction(+ : unknown)")
+    for (int64_t k = 0; k < n; k++) {
+        const double squared = widths[k] * widths[k], lead = mean - means[k];
+        const double term = lead <= 0.0 ? 0.0 : lead * lead / (2.0 * squared);
+        /* A copy of the action is no rival: their difference is rounding. */
+        const double value = squared <= 2.0 * CANCELLED * (squared_widths[k] + own) ? INFINITY : term;
+        unknown += value != value;
+        ratio = value < ratio ? value : ratio;
+    }
+    return unknown ? 0.0 : ratio;
+}
+
 static int64_t strongest_rival(const DenseModel *model, Layout layout, int64_t leader, double radius)
 {
     const int64_t n = model->means.size;

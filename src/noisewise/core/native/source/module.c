@@ -37,6 +37,7 @@ int numpy_only;
     NAME(strongest_rival, "model, leader, radius") \
     NAME(most_telling, "model, one, other, variance, allowed") \
     NAME(regret_bound, "model, candidates, action, radius") \
+    NAME(likelihood_ratio, "model, action, eps") \
     NAME(smallest_bound, "model, candidates, action, radius") \
     NAME(book, "model, ledgers, noise, action, sigma") \
     NAME(closest_races, "model, sketch, candidates, leader, reach, rivals, weights") \
@@ -425,6 +426,21 @@ static PyObject *call_regret_bound(ARGUMENTS)
     READ(regret_bound, read_number(args[3], &radius))
     WORK(SIZE(model), bound = verbs->regret_bound(&model.dense, model.layout, candidates, action, radius))
     return PyFloat_FromDouble(bound);
+}
+
+static PyObject *call_likelihood_ratio(ARGUMENTS)
+{
+    Model model;
+    int64_t action = 0;
+    double eps = 0.0, ratio = 0.0;
+    OPEN(likelihood_ratio, 3)
+    READ(likelihood_ratio, read_model(args[0], &model))
+    DENSE_ONLY(likelihood_ratio, model)
+    FEW_ONLY(likelihood_ratio, model)
+    READ(likelihood_ratio, read_index(args[1], model.n, "action", &action))
+    READ(likelihood_ratio, read_number(args[2], &eps))
+    WORK(SIZE(model), ratio = verbs->likelihood_ratio(&model.dense, model.layout, action, eps))
+    return PyFloat_FromDouble(ratio);
 }
 
 static PyObject *call_smallest_bound(ARGUMENTS)

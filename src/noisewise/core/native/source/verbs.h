@@ -90,6 +90,7 @@
                                  double variance, const Flag *allowed)) \
     VERB(double, regret_bound, (const DenseModel *model, Layout layout, const Flag *candidates, int64_t action, \
                                 double radius)) \
+    VERB(double, likelihood_ratio, (const DenseModel *model, Layout layout, int64_t action, double eps)) \
     VERB(double, bound_from_widths, (const double *means, const double *widths, const Flag *candidates, int64_t n, \
                                      int64_t action, double radius)) \
     VERB(int64_t, smallest_bound, (const DenseModel *model, Layout layout, const Flag *candidates, int64_t action, \

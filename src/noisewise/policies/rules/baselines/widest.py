@@ -1,14 +1,11 @@
 """Always the widest action, nothing eliminated: VAEE's exploration alone."""
 
-from typing import Any
-
 from noisewise.core.choice.selection import Mask
 from noisewise.core.choice.selection import widest as widest_of
 from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.policies.shared import least_squares
 from noisewise.policies.shared.least_squares import Params, State
-from noisewise.policies.shell.catalogues.player import OnCatalogues, WidestPlayer
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor
 from noisewise.policies.shell.rule import own_ball, rule_in
@@ -27,11 +24,6 @@ def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float
     return 1.0
 
 
-def player(actions: Any, horizon: int | None, options: dict[str, Any]) -> WidestPlayer:
-    """On a catalogue: a working set of the widest rows."""
-    return WidestPlayer(least_squares.plain_params(actions, horizon, options))
-
-
 RULE = rule_in(
     __name__,
     name="widest",
@@ -44,7 +36,6 @@ RULE = rule_in(
     ball=own_ball,
     candidates=least_squares.not_ruled_out,
     on_sets=OnSets(aim),
-    on_catalogues=OnCatalogues(player),
     catch_up=least_squares.nothing_else,
     order_free=True,
     pools=True,

@@ -39,7 +39,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 
 def shares_for(setting: Setting, survivors: Mask) -> Floats:
     """A G-optimal design of the survivors, in the space that they span."""
-    from noisewise.design import optimal_design
+    from noisewise.designs import optimal_design
 
     rows = np.flatnonzero(survivors)
     shares = np.zeros(survivors.size)

@@ -35,7 +35,7 @@ def design_for(
     setting: Setting, survivors: NDArray[np.intp], start: Floats | None = None
 ) -> tuple[Floats, float]:
     """Shares of all actions for the least width γ of the survivors' differences, and γ."""
-    from noisewise.design.transductive.gaussian_width import width_design
+    from noisewise.designs.transductive.gaussian_width import width_design
 
     vectors = np.asarray(setting.columns.T, dtype=np.float64)
     alive = vectors[survivors]

@@ -54,7 +54,7 @@ def wanted_precision(setting: Setting, scale: float, survivors: Mask, phase: int
     Then every survivor's value is known to ``ε = 2^-ℓ`` times the largest possible value, except with
     probability ``δ/(ℓ(ℓ+1))``. With equal sigmas it is the number of measurements times 1/σ².
     """
-    from noisewise.design import optimal_design
+    from noisewise.designs import optimal_design
 
     rows = np.flatnonzero(survivors)
     shares, g_value = np.ones(1), 1.0  # with one survivor there is nothing to solve

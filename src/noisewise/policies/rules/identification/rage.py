@@ -68,7 +68,7 @@ def half_radius(actions: ActionSet, options: dict[str, Any]) -> Radius:
 
 def design_for(setting: Setting, survivors: Mask, precisions: Floats | None = None) -> Phase | None:
     """Shares of **all** actions for the least ``max ‖a - b‖²`` over survivors; None if there are not two."""
-    from noisewise.design import Pairs, transductive_design
+    from noisewise.designs import Pairs, transductive_design
 
     vectors = np.ascontiguousarray(setting.columns.T, dtype=np.float64)
     alive = vectors[survivors]

@@ -19,12 +19,6 @@ from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice
 from noisewise.policies.shared.least_squares import Setting, imagine, make_setting, present_radius
-from noisewise.policies.shell.catalogues.player import (
-    CandidatePlayer,
-    EliminatingPlayer,
-    OnCatalogues,
-    Player,
-)
 from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 from noisewise.policies.shell.rule import own_ball, rule_in
@@ -108,17 +102,6 @@ def recommends_last(params: Any) -> bool:
     return bool(params.recommend_last)
 
 
-def player(actions: Any, horizon: int | None, options: dict[str, Any]) -> Player:
-    """On a catalogue: a working set of the widest rows."""
-    params = make_params(actions, horizon, options)
-    return EliminatingPlayer(params) if params.explore_all else CandidatePlayer(params)
-
-
-def explores_all(options: dict[str, Any]) -> bool:
-    """Among candidates alone every round needs to know who they are, and a working set is no faster."""
-    return bool(options["explore"] == "all")
-
-
 def catch_up(params: Params, state: State, actions: NDArray[np.int64], sigmas: Floats) -> None:
     """Drop what the measurements rule out together; the order in which they came leaves no trace."""
     drop_ruled_out(state.model, state.candidates, present_radius(params, state))
@@ -131,7 +114,6 @@ RULE = rule_in(
     radius=present_radius,
     ball=own_ball,
     on_sets=OnSets(aim, eliminates=True, among_candidates=among_candidates, recommends_last=recommends_last),
-    on_catalogues=OnCatalogues(player, explores_all),
     reference="Breaking the Total Variance Barrier, Algorithm 1",
     guarantee="anytime certificate; simple regret 2·radius·x, x the clipped level of Theorem 1, for "
     "recommendation='best' (4 for any candidate)",

@@ -3,26 +3,23 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.actions import ActionSet, Catalogue
+from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import confidence_radius
 from noisewise.core.choice.selection import Mask, first_largest, widest
 from noisewise.core.compiler.kernels import kernel
-from noisewise.core.model.dense import DenseModel, Floats, fold, new_model
+from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, within
-from noisewise.policies.shell.catalogues.player import Board, OnCatalogues, Player, widest_among
-from noisewise.policies.shell.catalogues.questions import largest_width
-from noisewise.policies.shell.catalogues.working_set import WorkingRows
 from noisewise.policies.shell.options import SharedOptions, constructor, fixed, option
 from noisewise.policies.shell.rule import always_anytime, rule_in
 
 if TYPE_CHECKING:
-    from noisewise.design import Design
+    from noisewise.designs import Design
 
 FIXED_DESIGN = "fixed design: if neither what was measured nor when to stop depended on the values"
 
@@ -48,7 +45,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     """Line 1: find the design, or take the one that was brought."""
     setting = make_setting(actions, options)
     if options["design"] is None:
-        from noisewise.design import optimal_design
+        from noisewise.designs import optimal_design
 
         shares = optimal_design(actions.vectors, support="core").dense()
     else:
@@ -101,53 +98,6 @@ def candidates(params: Params, state: State) -> Mask:
     return within(state.model, radius(params, state))
 
 
-class DesignPlayer(Player):
-    """On a catalogue: only rows of the design are ever looked at; shares and bookings are theirs alone."""
-
-    def __init__(self, actions: Catalogue, options: dict[str, Any]) -> None:
-        self.support, shares = _design_on(actions, options["design"])
-        setting = make_setting(actions, options)
-        union = _union_radius(actions.n_actions, setting)
-        super().__init__(Params(setting, shares, options["by_count"], union))
-        self.state = State(new_model(setting.columns, setting.ridge), np.zeros(len(shares)), np.zeros(1))
-
-    def choose(self, board: Board, sigma: float) -> int:
-        """Line 4."""
-        return self._lagging(np.ones(len(self.support), np.bool_))
-
-    def choose_among(self, board: Board, rows: NDArray[np.int64], sigma: float) -> int:
-        """The same among the rows that are allowed; the widest of them if none is of the design."""
-        mine = np.isin(self.support, rows)
-        return self._lagging(mine) if mine.any() else widest_among(board.working, rows)
-
-    def _lagging(self, mine: Mask) -> int:
-        lags = first_largest(-self.state.given / np.maximum(self.params.shares, 1e-300), mine)
-        return int(self.support[lags])
-
-    def book(self, working: WorkingRows, row: int, sigma: float) -> None:
-        """Line 6."""
-        at = int(np.searchsorted(self.support, row))
-        if at < len(self.support) and self.support[at] == row:
-            self.state.given[at] += 1.0 if self.params.by_count else 1.0 / (sigma * sigma)
-        else:
-            self.state.strayed[0] += 1.0
-
-    def radius(self, model: DenseModel) -> float:
-        """As on lists."""
-        return float(radius(self.params, self.state._replace(model=model)))
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = super().copy()
-        twin.state = State(self.state.model, self.state.given.copy(), self.state.strayed.copy())
-        return twin
-
-
-def player(actions: Catalogue, horizon: int | None, options: dict[str, Any]) -> DesignPlayer:
-    """On a catalogue."""
-    return DesignPlayer(actions, options)
-
-
 def certificate(params: Params, state: State) -> str:
     """Which of the two bounds it is (note 10)."""
     return always_anytime(params, state) if state.strayed[0] > 0.0 else FIXED_DESIGN
@@ -160,7 +110,6 @@ RULE = rule_in(
     fixed_set=True,
     order_free=True,
     pools=True,
-    on_catalogues=OnCatalogues(player),
     reference="Breaking the Total Variance Barrier, Algorithm 2",
     guarantee="fixed-design certificate, anytime after leaving the design; simple regret by Theorem 2, for "
     "recommendation='best'",
@@ -219,33 +168,6 @@ def _plain(design: "Design | None") -> dict[str, Any] | None:
         }
     except AttributeError:
         raise TypeError(f"`design` must be what nw.optimal_design returns; got {design!r}.") from None
-
-
-def _design_on(actions: Catalogue, design: dict[str, Any] | None) -> tuple[NDArray[np.int64], Floats]:
-    """Line 1 on a catalogue: the rows of the design, ascending, and their weights."""
-    if design is None:
-        from noisewise.design import optimal_design
-
-        found = optimal_design(actions, support="core")
-        return np.array(found.indices), np.array(found.weights)
-    rows, weights = np.asarray(design["indices"], np.int64), np.asarray(design["weights"])
-    order = np.argsort(rows)
-    rows, weights = rows[order], weights[order]
-    if tuple(design["shape"]) != (actions.n_actions, actions.dim) or not _has_g_value(
-        actions, rows, weights, design["g_value"]
-    ):
-        _refuse(design["shape"], design["g_value"])
-    return rows, weights
-
-
-def _has_g_value(actions: Catalogue, rows: NDArray[np.int64], weights: Floats, g_value: float) -> bool:
-    """Whether the largest ``aᵀV(π)⁺a`` over all rows is what it is said to be: one pass."""
-    inverse = _inverse_moment(actions.take(rows), weights, actions.rank)
-    if inverse is None:
-        return False
-    values, turned = np.linalg.eigh(inverse)
-    root = turned * np.sqrt(np.maximum(values, 0.0))
-    return math.isclose(largest_width(actions, root) ** 2, g_value, rel_tol=1e-3)
 
 
 def _checked_shares(

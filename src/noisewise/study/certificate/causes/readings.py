@@ -12,7 +12,7 @@ from noisewise.study.inputs.error_bars import READINGS
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.own_readings import LEAST, is_linked, own_rows
-from noisewise.study.models.scatter import LEAST_FREEDOM, chance_of_equal_scatter
+from noisewise.study.models.scatter import LEAST_FREEDOM, chance_of_equal_scatter, sets_of
 
 #: Groups explain unequal scatter if within them it is equal with at least this probability.
 GOOD = 0.01
@@ -32,7 +32,7 @@ def unequal_readings(analysis: Analysis, columns: Columns, pool: int) -> Cause:
         ("block", columns.block, columns.blocks),
     ):
         groups: dict[int, Mask] = {int(code): members & (codes == code) for code in np.unique(codes[members])}
-        chance = chance_of_equal_scatter(columns, groups.values())
+        chance = chance_of_equal_scatter(sets_of(columns, group) for group in groups.values())
         if len(groups) < 2 or chance < GOOD:
             continue
         spread = {code: _scatter(columns, group) for code, group in groups.items()}
@@ -97,7 +97,7 @@ def about_own_readings(analysis: Analysis) -> list[str]:
         return []
     columns = analysis.columns
     columns = columns.select(own_rows(columns) & (columns.readings > 1.0))
-    if chance_of_equal_scatter(columns, [np.ones(columns.value.size, dtype=bool)]) < ALIKE:
+    if chance_of_equal_scatter([(columns.readings - 1.0, columns.scatter)]) < ALIKE:
         return []
     return [
         "As far as can be seen, all options scatter alike. If you know that they do (one instrument, one "

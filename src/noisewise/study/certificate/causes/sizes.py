@@ -1,6 +1,5 @@
 """Extra scatter and deviations as causes: the likelihood of both sizes, and the check after a switch."""
 
-import copy
 import math
 
 import numpy as np
@@ -76,9 +75,8 @@ def _cause(found: Remedy, deviance: float, reduced: float, freedom: int, chance:
 
 def check_after(analysis: Analysis, switch: dict[str, str]) -> Check:
     """What the check would say if the model were switched."""
-    state = copy.copy(analysis.state)
-    state.model = switched(
+    state = analysis.state
+    model = switched(
         state.model, switch.get("model"), None, switch.get("deviation"), switch.get("extra_scatter"), True
     )
-    state.restarts, state.doubt = None, None
-    return check_fit(Analysis(state))
+    return check_fit(Analysis(state.with_model(model)))

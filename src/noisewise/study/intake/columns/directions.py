@@ -4,7 +4,8 @@ from noisewise.study.inputs.dialects.headers import key_of, split_unit
 from noisewise.study.intake.columns.understanding import Understood
 
 _LESS = {
-    "latency", "time", "times", "duration", "runtime", "delay", "wait", "waiting", "cost", "costs", "price",
+    "latency", "seconds", "milliseconds",
+    "time", "times", "duration", "runtime", "delay", "wait", "waiting", "cost", "costs", "price",
     "loss", "error", "errors", "rmse", "mae", "mse", "perplexity", "deaths", "failures", "defects", "waste",
     "emissions", "dauer", "zeit", "laufzeit", "kosten", "preis", "fehler", "durée", "coût", "prix", "tiempo",
     "coste", "precio",
@@ -12,13 +13,16 @@ _LESS = {
 _UNITS = {"s", "sec", "ms", "us", "µs", "μs", "ns", "eur", "€", "usd", "$"}
 
 
+def less_is_better(column: str) -> bool:
+    """Whether less of what a column is called is usually better."""
+    unit, words = split_unit(column)[1] or "", set(key_of(column).split("_"))
+    return bool(words & (_LESS | _UNITS)) or unit.casefold() in _UNITS
+
+
 def about_direction(understood: Understood, goal: str) -> str | None:
     """A word of warning where the largest is looked for, and less sounds better."""
     column = understood.sources.get("value") or understood.sources.get("successes")
-    if goal != "max" or column is None or understood.reader is not None:
-        return None
-    unit, words = split_unit(column)[1] or "", set(key_of(column).split("_"))
-    if not words & (_LESS | _UNITS) and unit.casefold() not in _UNITS:
+    if goal != "max" or column is None or understood.reader is not None or not less_is_better(column):
         return None
     return (
         f"The largest value is looked for, and less of {column!r} sounds better: if it is, begin again in "

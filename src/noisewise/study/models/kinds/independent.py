@@ -23,10 +23,14 @@ from noisewise.study.models.networks.border import assemble_border
 from noisewise.study.models.networks.contrasts import Contrasts
 from noisewise.study.models.networks.independent_fit import fit_independent, root_of
 from noisewise.study.models.networks.worlds import network_worlds
-from noisewise.study.models.once.connected import ConnectedOnce
-from noisewise.study.models.once.look import OneLook
-from noisewise.study.models.once.separate import SeparateOnce
-from noisewise.study.models.once.shares import SharesOnce
+from noisewise.study.models.once import (
+    ConnectedOnce,
+    OneLook,
+    PairedOnce,
+    ReadingsOnce,
+    SeparateOnce,
+    SharesOnce,
+)
 from noisewise.study.models.option_evidence import MAIN, OTHER, Gathered, separate_options
 from noisewise.study.models.own_readings import begins_mostly_with_own, begins_pooled
 from noisewise.study.models.rule_view import RuleView
@@ -65,13 +69,16 @@ class Independent(StudyModel):
         )
 
     def one_look(self, look: OneLook) -> HalfWidths:
-        """Dunnett's comparisons, exact limits of shares, or those of a network."""
+        """The comparisons that the kinds of measurements allow."""
         linked = look.sums.without_lone_blocks()
         if linked.has_border:
-            return ConnectedOnce(look)
-        if look.errors.shares and self.choice.extra_scatter is None and not look.sums.has_border:
+            return PairedOnce(look) if look.paired else ConnectedOnce(look)
+        if look.readings is not None:
+            return ReadingsOnce(look)
+        if look.counts and self.choice.extra_scatter is None and not look.sums.has_border:
             return SharesOnce(look)
-        return SeparateOnce(look.fit if linked is look.sums else fit_independent(self.n, linked), look)
+        alone = look.fit if linked is look.sums else fit_independent(self.n, linked)
+        return SeparateOnce(look._replace(fit=alone))
 
     def _apart(self, case: BoundaryCase, linked: Sums) -> HalfWidths:
         """What the measurements without a block say about each option."""

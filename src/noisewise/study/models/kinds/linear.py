@@ -23,8 +23,7 @@ from noisewise.study.models.features.restarts import (
 from noisewise.study.models.features.worlds import weighted_worlds
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.joint import Knowledge, LoadedJoint
-from noisewise.study.models.once.look import OneLook
-from noisewise.study.models.once.weighted import WeightedOnce
+from noisewise.study.models.once import OneLook, WeightedOnce
 from noisewise.study.models.remedies import AGREE, DISAGREE, NO_REPEATS, TELLING, Remedy, more_scatter
 from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.sizes.variance_components import Likelihood, Sizes, estimate_both, estimate_one

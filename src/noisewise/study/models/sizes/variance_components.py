@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import rounded_up
+from noisewise.core.support.words import counted, rounded_up
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE
 from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS, Columns
@@ -39,6 +39,10 @@ MOST = 60
 MORE_OPTIONS, MORE_REPEATS = "options", "repeats"
 
 
+#: Degrees of freedom from which one look estimates extra scatter.
+FEWEST = 3
+
+
 class Sizes(NamedTuple):
     """What the model reckons with."""
 
@@ -49,6 +53,9 @@ class Sizes(NamedTuple):
     largest_deviation: float | None = None
     largest_scatter: float | None = None
     lacking: tuple[str, ...] = ()  # what would end the waiting: MORE_OPTIONS, MORE_REPEATS
+    freedom: int | None = (
+        None  # of extra scatter that is used as estimated, where Student's law makes up for it
+    )
 
     @property
     def certified(self) -> tuple[float, float]:
@@ -143,27 +150,38 @@ class Likelihood:
         return self._pooled[1]
 
 
-def with_limit(size: float, largest: float | None, scale: ValueScale) -> str:
+def with_limit(size: float, largest: float | None, scale: ValueScale, freedom: int | None = None) -> str:
     """A size in words, with the upper limit that the certificate uses if it was estimated."""
     if largest is None:
-        return scale.error(size)
+        few = (
+            ""
+            if freedom is None
+            else f" (estimated from {counted(freedom, 'degree of freedom')}; Student's law is used)"
+        )
+        return f"{scale.error(size)}{few}"
     limit = f"{rounded_up(100.0 * largest, 3)} %" if scale.log else rounded_up(largest, 3)
     return f"{scale.error(size)} (estimated; used is its upper limit, {limit})"
 
 
-def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood], delta: float) -> Sizes:
+def settle_sizes(
+    choice: ModelChoice, likelihood: Callable[[], Likelihood], delta: float, *, once: bool = False
+) -> Sizes:
     """Stated sizes as they are; the others estimated, as far as the measurements can tell.
 
     Args:
         choice: The model.
         likelihood: Makes the likelihood, if it is needed.
         delta: Error probability of the upper limits.
+        once: Whether there is one look. Then extra scatter may be estimated from few degrees of freedom, and
+            comparisons use Student's law (Hartung and Knapp 2001).
     """
     stated = Sizes(_number(choice.deviation), _number(choice.extra_scatter))
     if not choice.estimates:
         return stated
     given = likelihood()
-    lacking = _waiting(choice, given)
+    freedom = given.measurements - given.rank
+    few = once and choice.deviation is None and FEWEST <= freedom < LEAST_FREEDOM
+    lacking = {} if few else _waiting(choice, given)
     waiting = tuple(lacking.values())
     stated = stated._replace(waiting=waiting, lacking=tuple(lacking))
     if not given.measurements:
@@ -178,8 +196,8 @@ def settle_sizes(choice: ModelChoice, likelihood: Callable[[], Likelihood], delt
         sizes = stated._replace(deviation=deviation)
     else:
         scatter = estimate_one(lambda size: given(stated.deviation, size), given.tried)
-        sizes = stated._replace(extra_scatter=scatter)
-    return sizes if waiting else _limited(choice, given, sizes, delta)
+        sizes = stated._replace(extra_scatter=scatter, freedom=freedom if few else None)
+    return sizes if waiting or few else _limited(choice, given, sizes, delta)
 
 
 def _limited(choice: ModelChoice, given: Likelihood, sizes: Sizes, delta: float) -> Sizes:

@@ -7,13 +7,17 @@ list of studies by a hash of all seals.
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from noisewise.study.stores.database.connection import Connection, Types
+from noisewise.study.stores.database.refusals import damaged
 from noisewise.study.stores.protocol import DamagedError, to_json
 
+Kind = TypeVar("Kind")
+#: The version of the tables that this noisewise reads and writes.
+CURRENT = 3
 #: One row: the version of these tables, the store's random id, the hash of all studies' seals.
 STORE = "noisewise_schema"
 STUDIES, EVENTS, HEADS = "noisewise_studies", "noisewise_events", "noisewise_heads"
@@ -24,15 +28,13 @@ CREATE TABLE noisewise_schema (
 	id TEXT DEFAULT '' NOT NULL,
 	roll {bytes}
 )""",
-    # Where the chain begins (start) is the hash of the specification; of an older log, `chained` says when it
-    # was given its chain, and at which event.
+    # The chain begins (start) with the hash of the specification.
     """
 CREATE TABLE noisewise_studies (
 	id {counter} NOT NULL,
 	name TEXT NOT NULL,
 	specification TEXT NOT NULL,
 	start {bytes},
-	chained TEXT,
 	seal {bytes},
 	PRIMARY KEY (id),
 	UNIQUE (name)
@@ -62,7 +64,7 @@ CREATE TABLE noisewise_heads (
 # One statement, so that both sides are of the same moment in any database.
 _ROLL = (
     "SELECT noisewise_schema.id, noisewise_schema.roll, noisewise_studies.id, noisewise_studies.name, "
-    "noisewise_studies.start, noisewise_studies.chained, noisewise_studies.seal "
+    "noisewise_studies.start, noisewise_studies.seal "
     "FROM noisewise_schema LEFT OUTER JOIN noisewise_studies ON 1 = 1 ORDER BY noisewise_studies.id"
 )
 
@@ -73,7 +75,6 @@ class Sealed(NamedTuple):
     id: int
     name: str
     start: bytes | None
-    chained: str | None
     seal: bytes | None
 
 
@@ -87,9 +88,9 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
-def seal_of(study: int, name: str, start: bytes, chained: str | None) -> bytes:
+def seal_of(study: int, name: str, start: bytes) -> bytes:
     """The hash of what makes up a study's row."""
-    return sha256(to_json([study, name, bytes(start).hex(), chained]).encode()).digest()
+    return sha256(to_json([study, name, bytes(start).hex()]).encode()).digest()
 
 
 def roll_of(store: str, seals: Iterable[bytes]) -> bytes:
@@ -99,7 +100,7 @@ def roll_of(store: str, seals: Iterable[bytes]) -> bytes:
 
 def check_seal(row: Sealed) -> None:
     """Refuse a study's row that was changed past noisewise."""
-    if bytes(row.seal or b"") != seal_of(row.id, row.name, row.start or b"", row.chained):
+    if bytes(row.seal or b"") != seal_of(row.id, row.name, row.start or b""):
         raise DamagedError(f"the entry of study {row.name!r} was changed")
 
 
@@ -127,3 +128,45 @@ def _enrolled(connection: Connection) -> tuple[str, bytes | None, list[Sealed]]:
         raise DamagedError("the entry of the store itself is missing")
     store, roll = rows[0][:2]
     return store, roll, [Sealed(*row[2:]) for row in rows if row[2] is not None]
+
+
+def make_tables(connection: Connection) -> None:
+    """Make empty tables of the current version, unless they are there."""
+    if connection.has_table(STORE):
+        return
+    for table in tables(connection.types):
+        connection.rows(table)
+    connection.insert(STORE, ("version", "id"), [(CURRENT, new_id())])
+    write_roll(connection)
+
+
+def version_of(connection: Connection, label: str) -> int | None:
+    """The version of the tables; None without any."""
+    if not connection.has_table(STORE):
+        return None
+    return _only(
+        [version for (version,) in connection.rows("SELECT version FROM noisewise_schema")], int, label
+    )
+
+
+def id_of(connection: Connection, label: str) -> str:
+    """The random id of a store of the current version."""
+    return _only([id for (id,) in connection.rows("SELECT id FROM noisewise_schema")], str, label)
+
+
+def _only(found: Sequence[Any], kind: type[Kind], label: str) -> Kind:
+    if len(found) != 1 or not isinstance(found[0], kind):
+        raise damaged(label, "the entry of the store itself is missing or spoilt")
+    return found[0]
+
+
+def check_version(found: int | None, label: str) -> None:
+    """Refuse tables of another version, saying what to do."""
+    if found is None:
+        raise ValueError(f"{label} holds no studies of noisewise. Nothing was changed.")
+    if found != CURRENT:
+        raise ValueError(
+            f"{label} was written by another version of noisewise (schema {found}; this one reads "
+            f"{CURRENT}): use the version that wrote it, or rebuild its studies from exported logs. "
+            "Nothing was changed."
+        )

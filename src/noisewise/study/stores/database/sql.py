@@ -61,6 +61,8 @@ class Head(NamedTuple):
 class SqlStorage:
     """Studies in a database; made by `noisewise.open_store`."""
 
+    keeps_hashes = True
+
     def __init__(self, database: Database, id: str) -> None:
         self._database = database
         self.id = id
@@ -73,8 +75,8 @@ class SqlStorage:
     def __repr__(self) -> str:
         return f"SqlStorage({self._database.label})"
 
-    def create(self, name: str, specification: dict[str, Any], chained: str | None = None) -> None:
-        """Begin a study with an empty log; ``chained`` says when an older log was given its chain."""
+    def create(self, name: str, specification: dict[str, Any]) -> None:
+        """Begin a study with an empty log."""
         plain = to_json(specification)
         start = start_of(plain)
         with self._writing() as connection, _new(name):
@@ -82,7 +84,7 @@ class SqlStorage:
             studies = studies_in(connection)
             refuse_taken(check_name(name), [row.name for row in studies])
             number = 1 + max((row.id for row in studies), default=0)
-            entry = Sealed(number, name, start, chained, seal_of(number, name, start, chained))
+            entry = Sealed(number, name, start, seal_of(number, name, start))
             connection.insert(STUDIES, (*Sealed._fields, "specification"), [(*entry, plain)])
             connection.insert(HEADS, ("study", "number", "hash"), [(number, 0, start)])
             write_roll(connection)
@@ -103,10 +105,6 @@ class SqlStorage:
         with self._damage():
             plain: dict[str, Any] = json.loads(specification)
         return plain
-
-    def chained(self, name: str) -> str | None:
-        """Of an older log: when it was given its chain of hashes, and at which event."""
-        return self._entry(name)[0].chained
 
     def append(self, name: str, after: int, events: list[Event]) -> list[Event]:
         """Append events all or none; returns them with their hashes."""
@@ -180,7 +178,7 @@ class SqlStorage:
                 raise unknown(name, studies)
             refuse_taken(check_name(new), studies)
             row = studies[name]
-            seal = seal_of(row.id, new, row.start or b"", row.chained)
+            seal = seal_of(row.id, new, row.start or b"")
             with _new(new):
                 connection.rows(RENAME, {"name": new, "seal": seal, "study": row.id})
             write_roll(connection)

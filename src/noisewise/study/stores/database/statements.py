@@ -16,7 +16,7 @@ TOGETHER = 5000
 #: Events that are kept as they are when they are written, instead of compressed.
 FEW = 100
 
-STUDY = "SELECT id, name, start, chained, seal, specification FROM noisewise_studies WHERE name = :name"
+STUDY = "SELECT id, name, start, seal, specification FROM noisewise_studies WHERE name = :name"
 RENAME = "UPDATE noisewise_studies SET name = :name, seal = :seal WHERE id = :study"
 #: With the id of the store, which must be the one that was opened.
 HEAD = (

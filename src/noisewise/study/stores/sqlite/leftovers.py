@@ -16,8 +16,8 @@ from noisewise.study.stores.sqlite.identity import HEADER, Header, Watch, parse_
 ENDINGS = ("-wal", "-shm", "-journal")
 #: Sizes in SQLite's file format, section 4.1: the log's header, and a frame's before its page.
 _LOG_HEADER, _FRAME = 32, 24
-#: SQLite's own tidying (VACUUM) adds one to the mark; marks below this one were not drawn at random.
-_TIDIED, _SMALL = 8, 1000
+#: SQLite's own tidying (VACUUM) adds one to the mark.
+_TIDIED = 8
 #: Looks at a log that somebody may be writing, and seconds between them.
 LOOKS, PAUSE = 5, 0.05
 
@@ -102,7 +102,6 @@ def _belongs(header: Header, log: Log) -> bool:
     if header.application != first.application:
         return False
     if not 0 <= first.mark - header.mark <= _TIDIED:
-        # Stores of version 0.1.0 have small marks; they get one by a change that may still be in the log.
-        return header.mark < _SMALL
+        return False
     # The log begins with the state that the file was in, and the file may have got a part of the log since.
     return first.counter - 1 <= header.counter <= last.counter

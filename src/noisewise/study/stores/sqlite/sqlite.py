@@ -18,15 +18,7 @@ from noisewise.core.support.remarks import warn
 from noisewise.core.support.text import printable
 from noisewise.study.stores.database.connection import Connection, DriverError
 from noisewise.study.stores.database.dialect import OwnPool
-from noisewise.study.stores.database.migrations import (
-    CURRENT,
-    check_version,
-    id_of,
-    make_tables,
-    migrate,
-    older_version,
-    version_of,
-)
+from noisewise.study.stores.database.schema import check_version, id_of, make_tables, version_of
 from noisewise.study.stores.database.sql import SqlStorage
 from noisewise.study.stores.protocol import DamagedError
 from noisewise.study.stores.sqlite.disks import network_file_system
@@ -197,29 +189,6 @@ def _check_file(database: SqliteDatabase) -> None:
         )
     check_log(database.watch)
     database.watch.expect()
-
-
-def migrate_sqlite(path: Path, timeout: float) -> tuple[int, int]:
-    """Bring a file to the present tables, after copying it as it is to a backup beside it."""
-    if not path.is_file():
-        raise FileNotFoundError(f"`store` must be a file that exists; there is no {str(path)!r}.")
-    database = SqliteDatabase(path, read_only=False, timeout=timeout, durable=True)
-    try:
-        _check_file(database)
-        with database.reader().begin() as connection:
-            found = older_version(version_of(connection, database.label), database.label)
-            if found < CURRENT:
-                copy_file(connection, path.with_name(f"{path.name}.schema-{found}.backup"))
-        with database.writer().begin() as connection:
-            versions = migrate(connection, database.label)
-            if found < CURRENT:
-                database.stamp(connection)
-                mark_file(connection)
-            return versions
-    except DriverError as error:
-        raise database.explain(error) from error
-    finally:
-        database.close()
 
 
 def mark_file(connection: Connection) -> None:

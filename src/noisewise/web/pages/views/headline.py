@@ -100,7 +100,7 @@ def headline_of(certificate: Certificate) -> Headline:
         rivals=shown[:NAMED],
         more_rivals=max(0, len(shown) - NAMED),
         beside=certificate.beside,
-        notes=list(certificate.notes[1:] if unbounded else certificate.notes),
+        notes=[*certificate.scope, *(certificate.notes[1:] if unbounded else certificate.notes)],
         assumptions=list(certificate.assumptions),
         approximate=list(certificate.approximate),
         evidence=list(certificate.evidence) if certificate.may_show_bounds else [],

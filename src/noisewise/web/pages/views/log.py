@@ -14,7 +14,7 @@ from noisewise.web.pages.views.headline import SentencePart
 from noisewise.web.pages.views.paging import Pager, page_of
 
 #: Kinds of events that change what was said before.
-GRAVE = ("void", "amend", "exclude", "switch", "fail", "mend", "policy")
+GRAVE = ("void", "amend", "exclude", "switch", "fail", "policy")
 
 
 class EventRow(NamedTuple):

@@ -66,8 +66,7 @@ def measurements_page(study: Study, query: Mapping[str, str]) -> MeasurementsPag
     pager = page_of(len(numbers), asked, kept)
     shown = numbers[pager.first : pager.last]
     residual, enters = _residuals(study, shown), _entering(analysis, shown)
-    unusable = {one.number: str(one) for one in state.ignored.values() if one.mended is None}
-    rows = _aligned(analysis, [_row(analysis, place, residual, enters, unusable) for place in shown], shown)
+    rows = _aligned(analysis, [_row(analysis, place, residual, enters) for place in shown], shown)
     fixing = next((row for row in rows if fix is not None and row.id == f"m-{fix}"), None)
     used = {
         name
@@ -132,7 +131,6 @@ def _row(
     place: int,
     residuals: dict[int, float],
     entering: dict[int, float],
-    unusable: dict[int | None, str],
 ) -> MeasurementShown:
     state = analysis.state
     body = state.told[place - 1]
@@ -153,7 +151,7 @@ def _row(
         residual="" if residual is None else signed(residual),
         odd=residual is not None and abs(residual) > 3.0,
         note="; ".join(map(str, notes)),
-        voided=state.voided.get(place) or unusable.get(place) or "",
+        voided=state.voided.get(place) or "",
         amended=len(state.superseded.get(place, ())),
     )
 

@@ -82,7 +82,7 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
 
 def design_for(setting: Setting, rows: Any) -> tuple[Floats, float]:
     """Shares of precision under which the widest difference of these actions is narrowest, and its square."""
-    from noisewise.design import Pairs, transductive_design
+    from noisewise.designs import Pairs, transductive_design
 
     vectors = np.ascontiguousarray(setting.columns.T, dtype=np.float64)
     if not np.ptp(vectors[rows], axis=0).any():
@@ -201,7 +201,7 @@ def plan(params: Params, state: State) -> None:
 
 def _begin_phase_if_worth_it(params: Params, state: State) -> None:
     """A new phase, if even from nothing it needs much less precision for the next claim than this one."""
-    from noisewise.design.transductive.directions import Differences
+    from noisewise.designs.transductive.directions import Differences
 
     rows = np.flatnonzero(state.candidates)
     claim = float(state.claims[rows].min())
@@ -227,7 +227,7 @@ def _begin_phase_if_worth_it(params: Params, state: State) -> None:
 
 def _value_of(setting: Setting, shares: Floats, rows: Any) -> float:
     """The largest ``yᵀV⁻¹y`` over the differences of these actions under a design."""
-    from noisewise.design.transductive.directions import Differences
+    from noisewise.designs.transductive.directions import Differences
 
     support = np.flatnonzero(shares)
     model = new_dense(setting.columns, 1e-12 * setting.radius.max_norm**2)

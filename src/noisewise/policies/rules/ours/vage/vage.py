@@ -37,12 +37,10 @@ from noisewise.policies.rules.ours.vage.noise_history import (
     new_history,
     observe_all,
 )
-from noisewise.policies.rules.ours.vage.on_catalogue import VagePlayer
 from noisewise.policies.rules.ours.vage.races import RACES, closest_races
 from noisewise.policies.rules.ours.vage.settlement import most_settling
 from noisewise.policies.rules.ours.vage.sketch import Sketch, make_sketch
 from noisewise.policies.shared.least_squares import Setting, make_setting, present_radius
-from noisewise.policies.shell.catalogues.player import OnCatalogues
 from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import own_ball, rule_in
 
@@ -194,20 +192,9 @@ def explain(params: Params, state: State, action: int, label: Callable[[int], st
     )
 
 
-def player(actions: Any, horizon: int | None, options: dict[str, Any]) -> VagePlayer:
-    """On a catalogue."""
-    return VagePlayer(make_params(actions, horizon, options), usual_reach)
-
-
-def never(options: dict[str, Any]) -> bool:
-    """On a list that fits here a round with a sketch of all actions takes less time than passes."""
-    return False
-
-
 RULE = rule_in(
     __name__,
     name="vage",
-    on_catalogues=OnCatalogues(player, never),
     radius=present_radius,
     ball=own_ball,
     sees_sigma="if announced",

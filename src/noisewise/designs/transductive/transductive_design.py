@@ -1,0 +1,253 @@
+"""Designs for given directions: know some linear combinations as well as possible, whatever is measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.linalg import svd
+
+from noisewise.core.support.randomness import check_seed
+from noisewise.designs.shared.algebra import inverse_root, product, squared_norms, weighted_moment
+from noisewise.designs.shared.growth import choose_spanning, thin_out
+from noisewise.designs.shared.rows import ActionRows, Floats, Indices, check_vectors
+from noisewise.designs.transductive.barrier import BarrierSolution, solve_restricted
+from noisewise.designs.transductive.directions import WorstDirections
+from noisewise.designs.transductive.inputs import as_directions, check_precisions
+from noisewise.designs.transductive.problem import (
+    NOT_SPANNED,
+    Problem,
+    Working,
+    begin,
+    coarse_design,
+    diverse,
+    root_of,
+)
+
+LEAST_GAP = 1e-8  # what the multipliers of a barrier can still prove
+MAX_ROUNDS = 60
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TransductiveDesign:
+    """Weights on the actions ``indices`` under which the worst direction is known best.
+
+    ``value`` is the largest ``yᵀV⁻¹y`` over *all* directions y, V the precision matrix of the weights; no
+    weights on the actions have less than ``lower_bound``.
+    """
+
+    indices: Indices
+    weights: Floats
+    value: float
+    lower_bound: float
+    n_actions: int
+    reads: float
+
+    def __post_init__(self) -> None:
+        for array in (self.indices, self.weights):
+            array.setflags(write=False)
+
+    @property
+    def gap(self) -> float:
+        """How far the value is above the least possible, relatively, at most."""
+        return self.value / self.lower_bound - 1.0
+
+    def dense(self) -> Floats:
+        """Return the weights of all actions, ``(n_actions,)``."""
+        weights = np.zeros(self.n_actions)
+        weights[self.indices] = self.weights
+        return weights
+
+    def __repr__(self) -> str:
+        return (
+            f"TransductiveDesign({len(self.indices)} of {self.n_actions} actions: largest y'V⁻¹y "
+            f"{self.value:.6g}, gap {self.gap:.2g}, {self.reads:.1f} reads)"
+        )
+
+
+def transductive_design(
+    vectors: Any,
+    directions: Any,
+    weights: Any = None,
+    gap: float = 1e-2,
+    *,
+    seed: int = 0,
+) -> TransductiveDesign:
+    """Return weights on the actions that minimise the largest ``yᵀV⁻¹y`` over the directions y.
+
+    V is the sum over the actions of share times precision times ``a aᵀ``. With the differences of the
+    options that may still be the best as directions this is the design that best tells them apart.
+
+    Args:
+        vectors: ``(n_actions, dim)``: what can be measured.
+        directions: ``(k, dim)``: what should be known; or `Pairs` of vectors, all their differences.
+        weights: The precision of one measurement of each action; default 1 for all. The shares
+            are then of the number of measurements, not of the precision.
+        gap: Stop when the value is proved to be within the factor ``1 + gap`` of the best.
+        seed: Of the samples that choose where to look; the certificate does not depend on it.
+
+    >>> import numpy as np
+    >>> transductive_design(np.eye(2), np.array([[1.0, 0.0], [0.0, 2.0]]), gap=1e-6).weights.round(3).tolist()
+    [0.2, 0.8]
+
+    """
+    if not (isinstance(gap, Real) and math.isfinite(gap) and gap >= LEAST_GAP):
+        raise ValueError(f"`gap` must be a finite number of at least {LEAST_GAP}; got {gap!r}.")
+    rows = ActionRows(check_vectors(vectors))
+    precisions = check_precisions(weights, rows.n_actions)
+    if precisions is not None:
+        rows = ActionRows(rows.vectors, np.sqrt(precisions))
+    rng = np.random.default_rng(check_seed(seed))
+    start = coarse_design(rows, rng)
+    held = as_directions(directions, rows.dim, start.frame, start.vectors)
+    problem = Problem(rows, start.frame, held)
+    return _solve(problem, begin(problem, start, rng), float(gap), rng)
+
+
+def _solve(problem: Problem, working: Working, gap: float, rng: np.random.Generator) -> TransductiveDesign:
+    """Solve on few rows, look for rows that contradict the solution, add them, until none does."""
+    lower_bound, value, found = 0.0, np.inf, (working.indices, working.weights)
+    # Early rounds need not be solved better than the rows that are missing allow.
+    tolerance, halved = 0.5, np.inf
+    for _ in range(MAX_ROUNDS):
+        solved = solve_restricted(
+            problem.take(working.indices), working.directions, working.weights, working.multipliers, tolerance
+        )
+        if solved is None:
+            break  # as close as float64 allows
+        priced = _price(problem, working, solved, gap)
+        lower_bound = max(lower_bound, priced.lower_bound)
+        if priced.worst.largest < value:
+            value, found = priced.worst.largest, (working.indices, priced.shares)
+        reached = value / lower_bound - 1.0
+        if reached <= gap:
+            break
+        # Rows are dropped only while the gap falls: rows that come and go would keep the loop from ending.
+        grown = _grow(problem, working, solved, priced, reached, gap, rng, drop=reached < 0.5 * halved)
+        halved = min(halved, reached) if reached < 0.5 * halved else halved
+        if grown is None and tolerance <= 0.03 * gap:
+            break  # as close as float64 allows
+        if grown is None:
+            tolerance = min(0.1 * tolerance, 0.2 * reached)
+        else:
+            working, tolerance = grown, max(0.3 * gap, min(tolerance, 0.2 * reached))
+    if not lower_bound > 0.0:
+        raise ArithmeticError(NOT_SPANNED)
+    return _as_design(problem, value, lower_bound, *found, gap)
+
+
+@dataclass(frozen=True)
+class _Priced:
+    """What all actions and all directions say about the weights on the working ones."""
+
+    shares: Floats
+    root: Floats
+    change: Floats  # aᵀV⁻¹MV⁻¹a = |a change|²
+    prices: Floats  # (n,): these, for all actions
+    worst: WorstDirections
+    value: float  # tr MV⁻¹
+
+    @property
+    def lower_bound(self) -> float:
+        """No design has a smaller value."""
+        return self.value**2 / float(self.prices.max())
+
+
+def _price(problem: Problem, working: Working, solved: BarrierSolution, gap: float) -> _Priced:
+    """Look at all actions and all directions."""
+    shares = solved.weights / solved.weights.sum()
+    root = root_of(problem.take(working.indices), shares)
+    multipliers = solved.multipliers / solved.multipliers.sum()
+    value = float(multipliers @ squared_norms(product(working.directions, root)))
+    change = _pricing(working, multipliers, root)
+    worst = problem.directions.worst(root, (1.0 + 0.2 * gap) * value)
+    return _Priced(shares, root, change, problem.prices(change), worst, value)
+
+
+def _as_design(
+    problem: Problem, value: float, lower_bound: float, indices: Indices, shares: Floats, gap: float
+) -> TransductiveDesign:
+    # A barrier leaves a little weight on every row: dropped where the design is good enough without it.
+    for crumb in (0.3, 0.1, 0.01, 0.03 * gap):
+        kept = shares > crumb / len(shares)
+        thinned = shares[kept] / shares[kept].sum()
+        root = inverse_root(weighted_moment(problem.take(indices[kept]), thinned))
+        largest = np.inf if root is None else problem.directions.worst(root, np.inf).largest
+        if largest <= max(value, (1.0 + gap) * lower_bound):
+            value, indices, shares = largest, indices[kept], thinned
+            break
+    order = np.argsort(indices)
+    return TransductiveDesign(
+        indices=indices[order],
+        weights=shares[order],
+        value=max(value, lower_bound),  # below it is only rounding
+        lower_bound=lower_bound,
+        n_actions=problem.rows.n_actions,
+        reads=problem.rows.reads,
+    )
+
+
+def _pricing(working: Working, multipliers: Floats, root: Floats) -> Floats:
+    """The matrix C with ``|aC|² = aᵀV⁻¹MV⁻¹a``, M the weighted moment of the directions that bind.
+
+    Every design has a value of at least ``h²/c`` (h = tr MV⁻¹, c the largest of these over all actions), by
+    the inequality of Cauchy and Schwarz: that is the lower bound.
+    """
+    binding = multipliers > 1e-14 * multipliers.max()
+    white = product(working.directions[binding], root) * np.sqrt(multipliers[binding])[:, None]
+    if len(white) > white.shape[1]:
+        # No more columns than dimensions: the same M from its root.
+        _, values, right = svd(white, full_matrices=False, check_finite=False)
+        white = values[:, None] * right
+    return product(root, white.T)
+
+
+def _grow(
+    problem: Problem,
+    working: Working,
+    solved: BarrierSolution,
+    priced: _Priced,
+    reached: float,
+    gap: float,
+    rng: np.random.Generator,
+    *,
+    drop: bool,
+) -> Working | None:
+    """Add what contradicts the design, diverse on both sides, and drop what plays no part."""
+    prices, worst, value = priced.prices, priced.worst, priced.value
+    # The nearer the optimum, the smaller the weights that will repair what is left.
+    most, level, mass = max(2 * priced.root.shape[1], 50), 1.0 + 0.2 * gap, 1.0 / max(50.0, 15.0 / reached)
+    plays = (priced.shares > 1e-3 / len(priced.shares)) | (
+        prices[working.indices] > value * (1.0 - min(0.5, 3.0 * reached))
+    )
+    binds = (solved.multipliers > 1e-4 * solved.multipliers.max()) | (
+        solved.q_values > (1.0 - min(0.5, 3.0 * reached)) * solved.q_values.max()
+    )
+    if drop:
+        # The rows that are left must span every direction, however little weight they have.
+        weighted = problem.take(working.indices) * np.sqrt(priced.shares)[:, None]
+        plays[choose_spanning(weighted)] = True
+    else:
+        plays[:], binds[:] = True, True
+    violating = np.setdiff1d(np.flatnonzero(prices > level * value), working.indices[plays])
+    violating = violating[thin_out(prices[violating], 3 * most, rng)]
+    some = thin_out(squared_norms(product(worst.vectors, priced.root)), 3 * most, rng)
+    known = {tuple(key) for key in working.keys[binds].tolist()}
+    missed = np.array([k for k in some.tolist() if tuple(worst.keys[k].tolist()) not in known], np.int64)
+    change, root = priced.change, priced.root
+    entering = violating[diverse(problem.take(violating), change, value, most, level=level, mass=mass)]
+    fresh = missed[diverse(worst.vectors[missed], root, value, most, level=level, mass=mass)]
+    if not len(entering) and not len(fresh):
+        return None
+    kept = solved.weights[plays]
+    return Working(
+        np.concatenate([working.indices[plays], entering]),
+        # A Newton step on a logarithm at most doubles a weight: new rows start where the others are.
+        np.concatenate([kept, np.full(len(entering), 0.3 * kept.mean())]),
+        np.concatenate([working.keys[binds], worst.keys[fresh]]),
+        np.concatenate([working.directions[binds], worst.vectors[fresh]]),
+        np.concatenate([solved.multipliers[binds], np.zeros(len(fresh))]),
+    )

@@ -1,0 +1,45 @@
+"""Exit codes: what the documentation lists is what the commands end with."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import noisewise.cli
+from noisewise.cli.terminal import exits
+
+NAMES = {value: name for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}
+SOURCES = [
+    path
+    for path in Path(noisewise.cli.__file__).parent.rglob("*.py")
+    if path.parent.name != "pages" and path.name != "exits.py"
+]
+
+
+def calls(tree, *names):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) in names]
+
+
+def test_every_command_ends_with_the_codes_that_are_listed_for_it():
+    found = {}
+    for path in SOURCES:
+        tree = ast.parse(path.read_text("utf-8"))
+        for call in calls(tree, "leave"):
+            command = ast.literal_eval(call.args[0])
+            used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            found.setdefault(command, set()).update(used & set(NAMES.values()))
+        numbers = [call for call in calls(tree, "typer.Exit", "sys.exit") if call.args]
+        assert not [one for one in numbers if isinstance(one.args[0], ast.Constant)], path
+    assert set(found) == set(exits.EXITS)
+    for command, codes in exits.EXITS.items():
+        assert {NAMES[code] for code in codes if code} <= found[command], command
+
+
+def test_a_code_that_is_not_listed_is_an_error():
+    with pytest.raises(LookupError, match="no exit code 3"):
+        exits.leave("check", exits.NOT_YET)
+
+
+def test_the_table_is_part_of_the_documentation():
+    page = Path(__file__).parents[2] / "docs" / "cli.md"
+    assert exits.as_table() in page.read_text("utf-8")
