@@ -271,6 +271,9 @@ class Layout:
     notes: list[str] = field(default_factory=list)
     melted: tuple[str, ...] = ()  # the columns that are in CELL
     title: str = ""
+    origin: NDArray[np.int64] | None = None  # the place in the file that each row comes from; None: in order
+    abreast: int = 1  # how many rows come from each row of the file
+    base: "Layout | None" = None  # as it was before columns were put below each other
 
     @property
     def height(self) -> int:
@@ -279,7 +282,13 @@ class Layout:
 
     def at(self, rows: NDArray[Any]) -> "Layout":
         """Return some of the rows."""
-        return replace(self, columns=[c.at(rows) for c in self.columns])
+        origin = rows if self.origin is None else self.origin[rows]
+        return replace(self, columns=[c.at(rows) for c in self.columns], origin=origin)
+
+    def stacked(self, columns: list[Column], n: int, **changes: Any) -> "Layout":
+        """Return the layout with other columns, in which each row became n that are below each other."""
+        origin = (np.arange(self.height) * n + np.arange(n)[:, None]).ravel()
+        return replace(self, columns=columns, origin=origin, abreast=n, base=self, **changes)
 
 
 def once(*columns: Column) -> bool:

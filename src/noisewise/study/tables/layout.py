@@ -55,7 +55,7 @@ _TOO_SMALL = "it needs a header and two rows, with two columns at least."
 Rows = list[list[str]]
 
 
-def layout_of(grid: Grid, decimal: str = "") -> Layout:
+def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
     """Find the header, the columns with their types, and what is around them."""
     frame = grid.rows
     if frame.is_empty():
@@ -408,7 +408,7 @@ def _stacked(table: Layout) -> Layout:
         label = label or Column(HEADER, pl.Series([f"row {k + 1}" for k in range(table.height)]))
         head = replace(label, kind="name", numbers=None, said={"study": "row"}).at(rows)
     notes = [*table.notes, f"columns side by side put below each other: {', '.join(groups)}"]
-    table = replace(table, columns=[*(c.at(rows) for c in alone), head, *under], notes=notes)
+    table = table.stacked([*(c.at(rows) for c in alone), head, *under], len(groups), notes=notes)
     gaps = [c.cells.is_null().to_numpy() for c in named]
     return table.at(np.flatnonzero(~np.any(gaps, axis=0))) if named else table
 

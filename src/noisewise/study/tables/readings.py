@@ -200,7 +200,7 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
             ask = result.ask or ("columns" if any(c is not option for c in unclear) else "")
             whys = [*filter(None, [because]), *result.because, *why]
             total = points + score + result.score + more
-            one = Candidate(_name_of(roles), table, roles, total, whys, ask, result)
+            one = Candidate(name_of(roles), table, roles, total, whys, ask, result)
             found += [one, *_combined(one, option)]
     return found
 
@@ -219,7 +219,7 @@ def _combined(one: Candidate, option: Column) -> list[Candidate]:
     roles = {role: columns for role, columns in one.roles.items() if role not in ("block", "item")}
     roles |= {"option": [option, *factors]} | ({"block": left} if left else {})
     one.ask = one.ask or "factors"
-    return [replace(one, name=_name_of(roles), roles=roles, score=one.score - 0.1, ask="factors")]
+    return [replace(one, name=name_of(roles), roles=roles, score=one.score - 0.1, ask="factors")]
 
 
 def _beside(option: Column, names: list[Column], result: Measure) -> tuple[Roles, float, list[str]]:
@@ -255,11 +255,13 @@ def scale_of(c: Column) -> tuple[int, int] | None:
     return next((one for one in scales if one[0] <= low and high <= one[1]), None)
 
 
-def _name_of(roles: Roles) -> str:
-    if any(c.says("study") for c in roles.get("block", ())) and roles.keys() & {*_SPREADS, "successes"}:
-        return "arms of studies"
+def name_of(roles: Roles) -> str:
+    """What the rows of a table with these roles are."""
+    studies = "study" in roles or any(c.says("study") for c in roles.get("block", ()))
+    if studies and roles.keys() & {*_SPREADS, "successes", "study"}:
+        return "differences" if "minus" in roles else "arms of studies"
     spread = roles.keys() & _SPREADS
-    kind = "values with error bars" if spread else next(_NAMES[role] for role in _NAMES if role in roles)
+    kind = "values with error bars" if spread else next((_NAMES[r] for r in _NAMES if r in roles), "readings")
     return kind + (" in blocks" if "block" in roles else "")
 
 
@@ -304,8 +306,9 @@ def _wide(table: Layout) -> list[Candidate]:
         ]
         free = [c for c in keys if c.kind == "name"]
         designed = not kind and not errors and any(a.crosses(b) for a, b in itertools.combinations(free, 2))
-        melted = Layout([*keys, head, body, *more], table.notes, tuple(names), table.title)
-        melted = melted.at(np.flatnonzero(~np.isnan(body.values)))
+        melted = table.stacked([*keys, head, body, *more], len(cells), melted=tuple(names))
+        # A cell that is not a number stays, so that it is refused and not lost.
+        melted = melted.at(np.flatnonzero(body.cells.is_not_null().to_numpy()))
         points = (-3.0 if designed else 1.0) + 0.3 * min(4, len(cells))
         # A mean that stands beside its readings is no rival of them.
         points += 2.0 * (stem is not None and any(_is_mean(c, cells) for c in others))

@@ -47,6 +47,21 @@ class Reading:
     _candidate: Candidate
     _n: int | None = None
 
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The cells by role, for every row of the table; None where there is nothing."""
+        return {role: cells.to_list() for role, cells in _columns_of(self._candidate, self._n).items()}
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the table, for what lies beside the measurements."""
+        return self._candidate.table
+
+    @property
+    def parts(self) -> Mapping[str, list[Column]]:
+        """The columns of each role as they were read."""
+        return self._candidate.roles
+
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The rows that have a result, with a column for each role in the words of `tell`."""
