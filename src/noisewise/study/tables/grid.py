@@ -150,8 +150,9 @@ def _by_blanks(text: str) -> list[list[str]]:
         widths = Counter(map(len, found[1:]))
         width, often = widths.most_common(1)[0] if widths else (0, 0)
         if width > 1 and often >= max(2, 0.8 * len(found) - 1) and len(found[0]) in (width, width - 1):
-            if len(found[0]) == width - 1:  # row names without a header
-                found[0].insert(0, "")
+            if len(found[0]) == width - 1:  # both ends of an interval, or row names without a header
+                interval = re.search(r"interval|\bci\b", found[0][-1], re.IGNORECASE)
+                found[0].insert(width if interval else 0, found[0][-1] if interval else "")
             return found
     return []
 

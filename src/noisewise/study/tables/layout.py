@@ -100,6 +100,8 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
     for c in columns:
         if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
             c.said = {role: word for role, word in c.said.items() if role != "key"}
+        if set(c.said) in ({"first"}, {"second"}) and c.name[-1].isdigit():  # doses that are compared
+            c.kind, c.numbers = "name", None
         c.kind = _purpose_of(c) if c.kind == "name" else c.kind
     author = next((c for c in columns if "author" in c.said.values()), None)
     year = next((c for c in columns if "year" in c.said.values()), None)

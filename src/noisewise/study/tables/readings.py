@@ -172,8 +172,9 @@ def _options(names: list[Column]) -> list[tuple[Column, float]]:
             (-2.0, c.kind == "number" and not c.says("option")),
         )
         found.append((c, sum(points for points, holds in rules if holds)))
-    strong = [one for one in found if not one[0].says("ident") or one[0].says("option")]
-    return sorted(strong or found, key=lambda one: -one[1])[:3]
+    if any(c.says("option") or (c.kind == "name" and not c.says(*NEITHER)) for c, _ in found):
+        found = [one for one in found if not one[0].says("ident") or one[0].says("option")]
+    return sorted(found, key=lambda one: -one[1])[:3]
 
 
 # Long tables
@@ -346,7 +347,8 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     stems: dict[str, list[Column]] = {}
     for c in free:
         numbered = re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", c.name, re.I)
-        if numbered and not c.says(*never, "quantile"):
+        known = re.search(r"[a-z]{3}.?\d", c.said.get("metric", ""))  # rouge1, top5
+        if numbered and not known and not c.says(*never, "quantile"):
             stem = re.sub(r"[\s_.#-]*\d+[\s_.#-]*", " ", c.name).strip().casefold()
             stems.setdefault(stem, []).append(c)
     found: list[tuple[list[Column], str | None]] = [
