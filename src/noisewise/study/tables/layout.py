@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from noisewise.study.readers.tables import Grid
 from noisewise.study.tables.columns import (
     ERRORS,
     HEADER,
@@ -22,7 +23,6 @@ from noisewise.study.tables.columns import (
     word_list,
     words_of,
 )  # fmt: skip
-from noisewise.study.tables.grid import Grid
 from noisewise.study.tables.numbers import (
     DAY,
     LONGEST,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from noisewise.study.readers.tables import read_grids
 from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, word_list
-from noisewise.study.tables.grid import read_grids
 from noisewise.study.tables.layout import layout_of
 from noisewise.study.tables.readings import Candidate, candidates, distinct, versus
 

@@ -3,12 +3,10 @@
 from typing import Any
 
 from noisewise.core.support.checks import check_choice
-from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
-from noisewise.study.readers.result_file import ResultFile
-from noisewise.study.readers.shared import check_version, refuse_twice, told_as, told_as_scatter
-from noisewise.study.readers.time_units import TimeScale
+from noisewise.study.readers.result_file import JsonPart, ResultFile
+from noisewise.study.readers.shared import TimeScale, check_version, refuse_twice, told_as, told_as_scatter
 
 #: Versions of the tool whose files are alike in what is read here.
 KNOWN = (3, 4, 5)

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.text import printable
-from noisewise.study.readers.evaluations.archive import Archive
-from noisewise.study.readers.evaluations.choosing import choose_one
-from noisewise.study.readers.evaluations.scores import ItemScore, Telling, averaged, tell_scores
-from noisewise.study.readers.json_part import JsonPart
+from noisewise.study.readers.archive import Archive
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout
-from noisewise.study.readers.result_file import ResultFile
+from noisewise.study.readers.result_file import JsonPart, ResultFile
+from noisewise.study.readers.scores import ItemScore, Telling, averaged, choose_one, tell_scores
 
 #: The version of the log format that is read.
 VERSION = 2

@@ -5,12 +5,10 @@ import json
 from typing import Any
 
 from noisewise.core.support.checks import check_choice
-from noisewise.study.readers.evaluations.choosing import choose_one
-from noisewise.study.readers.evaluations.scores import ItemScore, Telling, averaged, tell_scores
-from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout
-from noisewise.study.readers.result_file import ResultFile
+from noisewise.study.readers.result_file import JsonPart, ResultFile
+from noisewise.study.readers.scores import ItemScore, Telling, averaged, choose_one, tell_scores
 
 #: The version of the format that is read.
 VERSION = 3

@@ -1,10 +1,10 @@
 """metafor: effects with their sampling variances (``escalc``: yi, vi), as measurements of known variance."""
 
+from noisewise.study.readers.named_columns import NamedColumns
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile
 from noisewise.study.readers.shared import listed
-from noisewise.study.readers.tables.named_columns import NamedColumns
 
 CUSTOM = {
     "option": ("option", "treatment", "treat", "drug", "intervention", "slab", "name"),

@@ -2,12 +2,18 @@
 
 from typing import Any
 
-from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
-from noisewise.study.readers.result_file import ResultFile
-from noisewise.study.readers.shared import check_version, listed, refuse_metric, told_as, told_as_scatter
-from noisewise.study.readers.time_units import TimeScale, is_time
+from noisewise.study.readers.result_file import JsonPart, ResultFile
+from noisewise.study.readers.shared import (
+    TimeScale,
+    check_version,
+    is_time,
+    listed,
+    refuse_metric,
+    told_as,
+    told_as_scatter,
+)
 
 TIMES = ("real_time", "cpu_time")
 #: Numbers of a row that are no metric.

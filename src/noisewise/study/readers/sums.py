@@ -2,11 +2,11 @@
 
 from fractions import Fraction
 
+from noisewise.study.readers.named_columns import NamedColumns
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile
 from noisewise.study.readers.shared import told_as_scatter
-from noisewise.study.readers.tables.named_columns import NamedColumns
 
 #: What columns are usually called; the longer names are GrowthBook's.
 CUSTOM = {

@@ -3,12 +3,10 @@
 from collections import Counter
 
 from noisewise.core.support.checks import check_choice
-from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
-from noisewise.study.readers.result_file import ResultFile
-from noisewise.study.readers.shared import listed, told_as
-from noisewise.study.readers.time_units import TimeScale
+from noisewise.study.readers.result_file import JsonPart, ResultFile
+from noisewise.study.readers.shared import TimeScale, listed, told_as
 
 
 def read(file: ResultFile, *, unit: str | None = None, exit_codes: str = "0") -> Readout:

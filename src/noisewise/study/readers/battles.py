@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import counted
-from noisewise.study.readers.evaluations.choosing import listed
-from noisewise.study.readers.evaluations.scores import ItemScore, Telling, averaged, tell_scores
-from noisewise.study.readers.file_table import table_of
-from noisewise.study.readers.json_part import JsonPart
+from noisewise.study.readers.named_columns import table_of
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
-from noisewise.study.readers.result_file import ResultFile
+from noisewise.study.readers.result_file import JsonPart, ResultFile
+from noisewise.study.readers.scores import ItemScore, Telling, averaged, quoted, tell_scores
 
 #: Columns that name what a battle was about.
 _ITEMS = ("item", "question_id", "prompt_id", "question", "prompt")
@@ -118,7 +116,7 @@ def _against(file: ResultFile, battles: list[Battle], baseline: str) -> Readout:
     scores = []
     for one in battles:
         if baseline not in (one.first, one.second):
-            named = listed(sorted({name for b in battles for name in (b.first, b.second)}))
+            named = quoted(sorted({name for b in battles for name in (b.first, b.second)}))
             raise file.refuse(
                 f"{one.place}: {printable(baseline)!r} is not in this battle, and a baseline stands in every "
                 f"one; the models are {named}."

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from noisewise.core.support.checks import check_choice
-from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
-from noisewise.study.readers.result_file import ResultFile
-from noisewise.study.readers.shared import check_version, listed, same_unit, told_as
-from noisewise.study.readers.time_units import TimeScale
+from noisewise.study.readers.result_file import JsonPart, ResultFile
+from noisewise.study.readers.shared import TimeScale, check_version, listed, same_unit, told_as
 
 #: Kinds of benchmarks by how their names begin.
 KINDS = {"time": ("time", "timeraw"), "mem": ("mem",), "peakmem": ("peakmem",), "track": ("track",)}

@@ -8,8 +8,7 @@ from noisewise.core.support.checks import check_choice
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile
-from noisewise.study.readers.shared import listed, refuse_metric, same_unit, told_as
-from noisewise.study.readers.time_units import TimeScale
+from noisewise.study.readers.shared import TimeScale, listed, refuse_metric, same_unit, told_as
 
 TIME = "ns/op"
 #: A benchmark's name, how many iterations, and the rest: pairs of a number and its unit.

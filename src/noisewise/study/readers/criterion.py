@@ -5,8 +5,7 @@ from typing import Any
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile
-from noisewise.study.readers.shared import told_as, told_as_scatter
-from noisewise.study.readers.time_units import TimeScale
+from noisewise.study.readers.shared import TimeScale, told_as, told_as_scatter
 
 SAMPLES, ESTIMATES, NAMES = "sample.json", "estimates.json", "benchmark.json"
 #: Criterion measures in nanoseconds.

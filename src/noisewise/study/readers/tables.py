@@ -17,9 +17,10 @@ from noisewise.study.inputs.dialects.packed_tables import PACKED, read_packed
 from noisewise.study.inputs.dialects.workbook_file import SheetCells, WorkbookFile, place_of
 from noisewise.study.inputs.table_limits import MOST_UNPACKED, check_size, most_cells
 from noisewise.study.inputs.tables import _BEGINNINGS, split_sheet
-from noisewise.study.tables.numbers import MISSING, looks_numeric
 
 _ZIP = b"PK\x03\x04"
+#: How numbers begin.
+_NUMERIC = re.compile(r"[-+−]?[.,]?\d")
 #: Texts beyond this size must be regular: the same number of cells in every row.
 _LARGE = 1 << 20
 
@@ -127,7 +128,9 @@ def _delimited(text: str, name: str) -> Grid:
     rows = list(_csv_rows(kept, best))
     hashed = [row for row in _csv_rows(comments.replace("#", ""), best) if len(row) == most[1] > 1]
     first = next((row for row in rows if any(row)), [])
-    if hashed and sum(map(looks_numeric, first)) >= 0.5 * len(first):  # the header is the last comment
+    if hashed and sum(bool(_NUMERIC.match(cell)) for cell in first) >= 0.5 * len(
+        first
+    ):  # the header is the last comment
         rows.insert(0, [cell.strip() for cell in hashed[-1]])
     return _grid(rows, title=comments)._replace(comma=best == ";")
 
@@ -285,7 +288,7 @@ def _records(found: Any, name: str = "the mapping") -> list[dict[str, Any]]:
         if all(isinstance(one, list) for one in inner) and not any(
             isinstance(x, dict | list) for one in inner for x in one
         ):
-            named = any(isinstance(x, str) and not looks_numeric(x) for one in inner for x in one)
+            named = any(isinstance(x, str) and not _NUMERIC.match(x) for one in inner for x in one)
             if len({len(one) for one in inner}) == 1 and (named or len(inner[0]) > 1):
                 return [dict(zip(names, row, strict=True)) for row in zip(*inner, strict=True)]
             return [
@@ -403,8 +406,3 @@ def _grid_of_frame(frame: pl.DataFrame) -> Grid:
     if not texts:
         raise ValueError("The frame has no columns of numbers or texts.")
     return Grid(pl.DataFrame(texts).select(_stripped()))
-
-
-def is_missing(text: str | None) -> bool:
-    """Whether a cell says that there is nothing."""
-    return text is None or text.casefold() in MISSING
