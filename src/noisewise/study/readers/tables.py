@@ -48,7 +48,8 @@ def read_grids(source: Any) -> list[Grid]:
 
 def _readings_of_options(source: Mapping[Any, Any]) -> list[dict[str, Any]] | None:
     """Rows of ``{option: readings}``, two options or more with numbers alone; else None."""
-    columns = {str(name): list(column) for name, column in source.items() if isinstance(column, Sequence)}
+    plain = {str(name): c.tolist() if hasattr(c, "tolist") else c for name, c in source.items()}
+    columns = {name: list(column) for name, column in plain.items() if isinstance(column, Sequence)}
     numbers = [one for column in columns.values() for one in column]
     if len(columns) < max(2, len(source)) or not all(type(one) in (int, float) for one in numbers):
         return None
@@ -205,6 +206,8 @@ def _workbook(path: Path, sheet: str | None) -> list[Grid]:
             grids = [_sheet(book.read(title)) for title in titles]
     except ModuleNotFoundError:
         raise ValueError(f"Reading {path.name!r} needs openpyxl: pip install 'noisewise[excel]'.") from None
+    except KeyError:
+        raise ValueError(f"{path.name!r} is a zip archive and not a workbook: unpack it first.") from None
     except Exception as problem:  # whatever a damaged file makes of its reader
         raise ValueError(f"{path.name!r} is not a readable workbook: {_first_line(problem)}.") from None
     if not grids:

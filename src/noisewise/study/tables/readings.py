@@ -341,6 +341,8 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     numbers = [c for c in table.columns if c.kind == "number" and c.there.size]
     free = [c for c in numbers if not c.numbers_rows and not c.inner and c.name != HEADER]
     free = [c for c in free if (not c.constant or c.is_binary) and "@" not in c.name]
+    names = _categories(table)
+    free = [c for c in free if c not in names]
     never = (*ERRORS, "rank", "size", "quartile", "extreme")
     other = (*RESULT, *never, "ident", "ignored", "before", "study", "option", "setting", "key")
     bare = [c for c in free if not c.says(*other) or c.said.get("value") == "cells"]
