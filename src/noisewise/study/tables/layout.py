@@ -217,13 +217,30 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
         row = [(cell or "")[: 2 * LONGEST] for cell in body.row(at)]
         labels = [re.sub(r"\s*\(.*\)$", "", cell.casefold()).rstrip(" :").replace(" ", "_") for cell in row]
         texts = [label for label, cell in zip(labels, row, strict=True) if cell and not looks_numeric(cell)]
-        if any(label in word_list("totals") and (at > 0 or "total" in label) for label in texts[:2]):
+        totals = [label for label in texts[:2] if label in word_list("totals")]
+        sure = any(label not in word_list("averages") for label in totals) and (at > 0 or "total" in texts[0])
+        if sure or (totals and _sums_up(body, at)):
             drop.append(at)
             notes.append(f"the row {next(filter(None, row))!r} left out, as it sums up the others")
     keep = pl.Series(range(body.height)).is_in(drop).not_()
     repeated = (body[:, 0] == top[0]).fill_null(False)
     keep &= ~repeated if top[0] and len(top) > 1 else True
     return (body if keep.all() else body.filter(keep)), notes
+
+
+def _sums_up(body: pl.DataFrame, at: int) -> bool:
+    """Whether all numbers of a row are sums or means of those in the other rows, up to rounding."""
+    found = []
+    for c in body.head(5000).get_columns():
+        cells = [cell or "" for cell in c.to_list()]
+        sign = decimal_sign(cells)
+        numbers = [number(cell, sign) for cell in cells]
+        rest = [x for k, x in enumerate(numbers) if x is not None and k != at]
+        own = numbers[at]
+        if own is not None and len(rest) > 1:
+            near = 0.6 * 10.0 ** -len(cells[at].partition(sign)[2])
+            found.append(min(abs(own - sum(rest)), abs(own - sum(rest) / len(rest))) <= near)
+    return bool(found) and all(found)
 
 
 def _turned(names: list[str], body: pl.DataFrame) -> list[tuple[str, ...]] | None:
