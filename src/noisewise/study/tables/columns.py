@@ -295,6 +295,8 @@ def once(*columns: Column) -> bool:
     """Whether no combination of cells occurs twice."""
     if any(c.unique for c in columns):
         return True
+    if len(columns) == 2 and all(c.is_full for c in columns):
+        return bool(columns[0].pairs(columns[1])[1].max() <= 1)
     rows = columns[0].codes
     for c in columns[1:]:
         rows = np.unique(rows, return_inverse=True)[1] * (int(c.codes.max(initial=0)) + 2) + c.codes

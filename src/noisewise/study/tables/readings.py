@@ -189,15 +189,20 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
     unclear = [c for c in table.columns if table.melted and c.name == HEADER and not c.said]
     for option, score in _options(names):
         mine = [one for one in without_summaries(results, option) if one.value is not option]
+        finest, items = _beside(option, names)
+        why = [f"options share {c.name!r}" for c in finest if c.name != HEADER]
+        bonus = 1.0 * bool(finest) + 0.5 * any(c.says(*_SHARED) for c in finest)
+        numeric = bool(finest) and all(
+            c.kind == "number" for c in finest
+        )  # settings that were varied together
+        bonus -= 3.0 * (option.kind == "number" and numeric and not option.says("option"))
         for result in mine[:8]:
-            beside, more, why = _beside(option, names, result)
+            scores = set(result.roles) == {"value"} and scale_of(result.value) is not None
+            beside: Roles = {"item" if items and scores else "block": finest} if finest else {}
             roles = {"option": [option], **result.roles, **beside}
             # What repeats in all rows of a group says nothing about its single rows.
             repeated = any(g is not option and g.determines(result.value) for g in groups)
-            more -= 3.0 * (option.unique and repeated)
-            common = [c for role in ("block", "item") for c in roles.get(role, ())]
-            numeric = all(c.kind == "number" for c in common)  # settings that were varied together
-            more -= 3.0 * (option.kind == "number" and bool(common) and numeric and not option.says("option"))
+            more = bonus - 3.0 * (option.unique and repeated)
             ask = result.ask or ("columns" if any(c is not option for c in unclear) else "")
             whys = [*filter(None, [because]), *result.because, *why]
             total = points + score + result.score + more
@@ -223,8 +228,8 @@ def _combined(one: Candidate, option: Column) -> list[Candidate]:
     return [replace(one, name=name_of(roles), roles=roles, score=one.score - 0.1, ask="factors")]
 
 
-def _beside(option: Column, names: list[Column], result: Measure) -> tuple[Roles, float, list[str]]:
-    """Items and blocks: columns that options share, and that must not be left out."""
+def _beside(option: Column, names: list[Column]) -> tuple[list[Column], bool]:
+    """Items and blocks, which options share and which must not be left out; whether they may be items."""
     rest = [c for c in names if c is not option and not option.determines(c) and c.is_shared(option)]
     rest = [
         c for c in rest
@@ -236,15 +241,10 @@ def _beside(option: Column, names: list[Column], result: Measure) -> tuple[Roles
         c for at, c in enumerate(rest)
         if not any(o.determines(c) and (not c.determines(o) or k < at) for k, o in enumerate(rest) if k != at)
     ]  # fmt: skip
-    if not finest:
-        return {}, 0.0, []
-    named = any(c.says(*_SHARED) for c in finest)
-    many = max(c.n_levels for c in finest) >= 10
+    many = any(c.n_levels >= 10 for c in finest)
     many = many and not any(c.says("block", "study") or c.kind == "day" for c in finest)
-    scores = set(result.roles) == {"value"} and scale_of(result.roles["value"][0]) and once(option, *finest)
-    role = "item" if scores and (many or any(c.says("item") for c in finest)) else "block"
-    why = [f"options share {c.name!r}" for c in finest if c.name != HEADER]
-    return {role: finest}, 1.0 + 0.5 * named, why
+    items = (many or any(c.says("item") for c in finest)) and once(option, *finest)
+    return finest, items
 
 
 def scale_of(c: Column) -> tuple[int, int] | None:
@@ -299,7 +299,7 @@ def _wide(table: Layout) -> list[Candidate]:
         ]  # fmt: skip
         timed = any(c.kind != "time" for c in keys)  # a time stamp is a name only if there is no other
         keys = [c for c in keys if not c.says("rank", "key") and not (c.kind == "time" and timed)]
-        said = [{"item": c.name} if c.kind == "time" else c.said for c in keys]
+        said = [{"item": c.name} if c.kind in ("time", "remark") else c.said for c in keys]
         rows = np.tile(np.arange(table.height), len(cells))
         keys = [
             replace(c.at(rows), kind="day" if c.kind == "day" else "name", numbers=None, said=one)
