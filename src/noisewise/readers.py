@@ -5,12 +5,11 @@ fields of `tell`. Parts of JSON are a `JsonPart`, which names its place in every
 units of time. See docs/readers.md.
 """
 
-from noisewise.study.readers.json_part import JsonPart
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import ROW_FIELDS, Readout, ReadRow
 from noisewise.study.readers.registry import BrokenReaderWarning, get, likely, names, read, register
-from noisewise.study.readers.result_file import ResultFile
-from noisewise.study.readers.time_units import TimeScale
+from noisewise.study.readers.result_file import JsonPart, ResultFile
+from noisewise.study.readers.shared import TimeScale
 
 __all__ = [
     "ROW_FIELDS",

@@ -1,6 +1,7 @@
 """``noisewise TABLE``: how a table is read, and what it says."""
 
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +13,11 @@ from noisewise.cli.terminal.flags import in_flags
 from noisewise.cli.terminal.options import split_roles
 from noisewise.cli.terminal.output import print_json
 from noisewise.cli.terminal.refusals import sentence_of
+from noisewise.core.support.strict_json import strict_json
 
 if TYPE_CHECKING:
     from noisewise.study.answer import TableAnswer
+    from noisewise.study.tables.table import Table
 
 #: The name under which ``noisewise TABLE`` is registered.
 READ = "read-table"
@@ -72,7 +75,7 @@ def read_table(
         print_json("table", {"kind": "refused", "message": sentence_of(problem), "readings": []})
         raise typer.Exit(WRONG_CALL) from None
     if json:
-        print_json("table", found.to_dict())
+        _print(found)
     else:
         typer.echo(f"Read as: {found}" if found.kind == "read" else str(found))
     if found.kind != "read":
@@ -101,6 +104,20 @@ def _in_flags(text: str) -> str:
         return f"--{found[1].replace('_', '-')} {found[2].lower()}"
 
     return in_flags(re.sub(r'\b(goal|extra_scatter)="?(\w+)"?', flag, text))
+
+
+def _print(found: "Table") -> None:
+    """Print a table as JSON, row by row, so that many rows take little memory."""
+    content = found.to_dict(rows=False)
+    readings = [strict_json(one) for one in content.pop("readings")]
+    out = sys.stdout.write
+    out(strict_json({"schema": "noisewise.table/1", **content, "readings": []}).removesuffix("]}"))
+    for k, (text, one) in enumerate(zip(readings, found.readings, strict=True)):
+        out((",\n" if k else "\n") + text.removesuffix("}") + ', "rows": [')
+        for at, row in enumerate(one.iter_rows()):
+            out((",\n" if at else "\n") + strict_json(row))
+        out("]}")
+    out("]}\n")
 
 
 def with_command(arguments: list[str], commands: list[str]) -> list[str]:

@@ -11,8 +11,8 @@ from tests.support.reader_cases import FIXTURES, changed_json
 
 import noisewise as nw
 from noisewise.readers import ResultFile, read
-from noisewise.study.readers.evaluations import archive
-from noisewise.study.readers.evaluations.archive import Archive, unpacked
+from noisewise.study.readers import archive
+from noisewise.study.readers.archive import Archive, unpacked
 
 LOGS = FIXTURES / "inspect"
 

@@ -2,8 +2,10 @@
 
 import json
 import re
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -88,6 +90,25 @@ def test_a_missing_number_of_readings_is_asked_for_and_taken():
 def test_the_index_of_a_pandas_frame_is_read():
     frame = pd.DataFrame({"mean": [1.5, 2.25, 3.0], "sem": [0.1, 0.2, 0.1]}, index=["a", "b", "c"])
     assert nw.read_table(frame).options == ["a", "b", "c"]
+
+
+def test_the_levels_of_an_index_are_columns():
+    index = pd.MultiIndex.from_product([["x", "y"], ["d1", "d2", "d3"]], names=["variant", "day"])
+    table = nw.read_table(pd.DataFrame({"score": [1.5, 2.5, 1.0, 2.0, 3.5, 1.25]}, index=index))
+    assert table.rows[0] == {"option": "x", "block": "d1", "value": 1.5}
+
+
+def test_arrays_of_readings_are_read():
+    table = nw.read_table({"a": np.array([1.0, 2.5]), "b": np.array([2.0, 3.5])})
+    assert table.rows[-1] == {"option": "b", "value": 3.5}
+
+
+def test_a_zip_archive_is_refused_before_it_is_unpacked(tmp_path):
+    path = tmp_path / "results.csv"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("results.csv", "option,value\n" + "a,1.5\n" * 10_000)
+    with pytest.raises(ValueError, match="zip archive"):
+        nw.read_table(path)
 
 
 def test_frames_and_mappings_are_read():

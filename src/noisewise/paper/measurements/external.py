@@ -65,4 +65,4 @@ def characteristic_time(problem: str, problem_options: dict[str, Any]) -> float:
     best = int(values.argmax())
     rivals = np.delete(np.arange(len(values)), best)
     directions = (vectors[best] - vectors[rivals]) / (values[best] - values[rivals])[:, None]
-    return 2.0 * transductive_design(vectors, directions, gap=1e-6).value
+    return float(2.0 * transductive_design(vectors, directions, gap=1e-6).value)

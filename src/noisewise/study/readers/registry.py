@@ -1,4 +1,4 @@
-"""All readers by name: those in the rooms below, and those of other packages (``noisewise.readers``)."""
+"""All readers by name: those of the modules here, and those of other packages (``noisewise.readers``)."""
 
 import importlib
 import pkgutil
@@ -11,7 +11,7 @@ from typing import Any
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.remarks import warn
 from noisewise.core.support.text import printable
-from noisewise.study.readers import evaluations, tables, timings
+from noisewise.study import readers
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, joined
 from noisewise.study.readers.result_file import MOST_BYTES, ResultFile
@@ -193,11 +193,10 @@ def _refuse_twice(files: list[ResultFile]) -> None:
 
 def _all() -> dict[str, Reader]:
     if not _readers:
-        for room in (timings, tables, evaluations):
-            for found in pkgutil.iter_modules(room.__path__):
-                reader = getattr(importlib.import_module(f"{room.__name__}.{found.name}"), "READER", None)
-                if reader is not None:  # other modules are what several readers share
-                    _readers[reader.name] = reader
+        for found in pkgutil.iter_modules(readers.__path__):
+            module = importlib.import_module(f"{readers.__name__}.{found.name}")
+            own = getattr(module, "READERS", [module.READER] if hasattr(module, "READER") else [])
+            _readers.update((one.name, one) for one in own)
         _readers.update(_of_others(set(_readers)))
     return _readers
 

@@ -145,7 +145,7 @@ class Column:
     @cached_property
     def codes(self) -> NDArray[np.int64]:
         """A number for each text; -1 where it is missing."""
-        return self.cells.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+        return self.cells.cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
     @property
     def is_full(self) -> bool:
@@ -174,9 +174,9 @@ class Column:
 
     @cached_property
     def numbers_rows(self) -> bool:
-        """Whether it is 0, 1, 2, ..., from any start."""
+        """Whether it is 0, 1, 2, ..., from any start and in any order."""
         full = self.whole and len(self.cells) == self.there.size > 2
-        return full and bool((np.diff(self.there) == 1.0).all())
+        return full and bool((np.diff(np.sort(self.there)) == 1.0).all())
 
     @cached_property
     def was_set(self) -> bool:
@@ -271,6 +271,9 @@ class Layout:
     notes: list[str] = field(default_factory=list)
     melted: tuple[str, ...] = ()  # the columns that are in CELL
     title: str = ""
+    origin: NDArray[np.int64] | None = None  # the place in the file that each row comes from; None: in order
+    abreast: int = 1  # how many rows come from each row of the file
+    base: "Layout | None" = None  # as it was before columns were put below each other
 
     @property
     def height(self) -> int:
@@ -279,15 +282,25 @@ class Layout:
 
     def at(self, rows: NDArray[Any]) -> "Layout":
         """Return some of the rows."""
-        return replace(self, columns=[c.at(rows) for c in self.columns])
+        origin = rows if self.origin is None else self.origin[rows]
+        return replace(self, columns=[c.at(rows) for c in self.columns], origin=origin)
+
+    def stacked(self, columns: list[Column], n: int, **changes: Any) -> "Layout":
+        """Return the layout with other columns, in which each row became n that are below each other."""
+        origin = (np.arange(self.height) * n + np.arange(n)[:, None]).ravel()
+        return replace(self, columns=columns, origin=origin, abreast=n, base=self, **changes)
 
 
 def once(*columns: Column) -> bool:
     """Whether no combination of cells occurs twice."""
     if any(c.unique for c in columns):
         return True
-    frame = pl.DataFrame([c.cells.alias(str(k)) for k, c in enumerate(columns)])
-    return frame.n_unique() == frame.height
+    if len(columns) == 2 and all(c.is_full for c in columns):
+        return bool(columns[0].pairs(columns[1])[1].max() <= 1)
+    rows = columns[0].codes
+    for c in columns[1:]:
+        rows = np.unique(rows, return_inverse=True)[1] * (int(c.codes.max(initial=0)) + 2) + c.codes
+    return bool(np.unique(rows).size == rows.size)
 
 
 def together(*columns: Column) -> Numbers:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from noisewise.study.readers.tables import Grid
 from noisewise.study.tables.columns import (
     ERRORS,
     HEADER,
@@ -22,7 +23,6 @@ from noisewise.study.tables.columns import (
     word_list,
     words_of,
 )  # fmt: skip
-from noisewise.study.tables.grid import Grid
 from noisewise.study.tables.numbers import (
     DAY,
     LONGEST,
@@ -55,7 +55,7 @@ _TOO_SMALL = "it needs a header and two rows, with two columns at least."
 Rows = list[list[str]]
 
 
-def layout_of(grid: Grid, decimal: str = "") -> Layout:
+def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
     """Find the header, the columns with their types, and what is around them."""
     frame = grid.rows
     if frame.is_empty():
@@ -100,6 +100,8 @@ def layout_of(grid: Grid, decimal: str = "") -> Layout:
     for c in columns:
         if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
             c.said = {role: word for role, word in c.said.items() if role != "key"}
+        if set(c.said) in ({"first"}, {"second"}) and c.name[-1].isdigit():  # doses that are compared
+            c.kind, c.numbers = "name", None
         c.kind = _purpose_of(c) if c.kind == "name" else c.kind
     author = next((c for c in columns if "author" in c.said.values()), None)
     year = next((c for c in columns if "year" in c.said.values()), None)
@@ -215,13 +217,30 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
         row = [(cell or "")[: 2 * LONGEST] for cell in body.row(at)]
         labels = [re.sub(r"\s*\(.*\)$", "", cell.casefold()).rstrip(" :").replace(" ", "_") for cell in row]
         texts = [label for label, cell in zip(labels, row, strict=True) if cell and not looks_numeric(cell)]
-        if any(label in word_list("totals") and (at > 0 or "total" in label) for label in texts[:2]):
+        totals = [label for label in texts[:2] if label in word_list("totals")]
+        sure = any(label not in word_list("averages") for label in totals) and (at > 0 or "total" in texts[0])
+        if sure or (totals and _sums_up(body, at)):
             drop.append(at)
             notes.append(f"the row {next(filter(None, row))!r} left out, as it sums up the others")
     keep = pl.Series(range(body.height)).is_in(drop).not_()
     repeated = (body[:, 0] == top[0]).fill_null(False)
     keep &= ~repeated if top[0] and len(top) > 1 else True
     return (body if keep.all() else body.filter(keep)), notes
+
+
+def _sums_up(body: pl.DataFrame, at: int) -> bool:
+    """Whether all numbers of a row are sums or means of those in the other rows, up to rounding."""
+    found = []
+    for c in body.head(5000).get_columns():
+        cells = [cell or "" for cell in c.to_list()]
+        sign = decimal_sign(cells)
+        numbers = [number(cell, sign) for cell in cells]
+        rest = [x for k, x in enumerate(numbers) if x is not None and k != at]
+        own = numbers[at]
+        if own is not None and len(rest) > 1:
+            near = 0.6 * 10.0 ** -len(cells[at].partition(sign)[2])
+            found.append(min(abs(own - sum(rest)), abs(own - sum(rest) / len(rest))) <= near)
+    return bool(found) and all(found)
 
 
 def _turned(names: list[str], body: pl.DataFrame) -> list[tuple[str, ...]] | None:
@@ -408,7 +427,7 @@ def _stacked(table: Layout) -> Layout:
         label = label or Column(HEADER, pl.Series([f"row {k + 1}" for k in range(table.height)]))
         head = replace(label, kind="name", numbers=None, said={"study": "row"}).at(rows)
     notes = [*table.notes, f"columns side by side put below each other: {', '.join(groups)}"]
-    table = replace(table, columns=[*(c.at(rows) for c in alone), head, *under], notes=notes)
+    table = table.stacked([*(c.at(rows) for c in alone), head, *under], len(groups), notes=notes)
     gaps = [c.cells.is_null().to_numpy() for c in named]
     return table.at(np.flatnonzero(~np.any(gaps, axis=0))) if named else table
 

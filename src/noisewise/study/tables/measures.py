@@ -123,9 +123,9 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
     own = [e for e in columns if e.says(*ERRORS) and _belongs(e, c, values, columns)]
     own.sort(key=lambda e: len(e.stem & c.stem))
     mine = {role: e for e in own for role in e.said if role in ERRORS}
-    sizes = [
-        s for s in columns if s.whole and s.says("size") and not s.says("successes") and s.there.min() >= 0
-    ]
+    sizes = [s for s in columns if s.whole and s.there.min() >= 0 and not s.says("successes")]
+    unknown = [s for s in sizes if not s.said and s.there.min() > 1 and s is not c]
+    sizes = [s for s in sizes if s.says("size")] or (unknown if "sd" in mine and len(unknown) == 1 else [])
     beside = next(iter(mine.values()), c)
     at = columns.index(beside)
     sizes.sort(key=lambda s: (-len(s.stem & beside.stem), abs(columns.index(s) - at)))

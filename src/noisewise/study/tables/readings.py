@@ -172,8 +172,9 @@ def _options(names: list[Column]) -> list[tuple[Column, float]]:
             (-2.0, c.kind == "number" and not c.says("option")),
         )
         found.append((c, sum(points for points, holds in rules if holds)))
-    strong = [one for one in found if not one[0].says("ident") or one[0].says("option")]
-    return sorted(strong or found, key=lambda one: -one[1])[:3]
+    if any(c.says("option") or (c.kind == "name" and not c.says(*NEITHER)) for c, _ in found):
+        found = [one for one in found if not one[0].says("ident") or one[0].says("option")]
+    return sorted(found, key=lambda one: -one[1])[:3]
 
 
 # Long tables
@@ -188,19 +189,24 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
     unclear = [c for c in table.columns if table.melted and c.name == HEADER and not c.said]
     for option, score in _options(names):
         mine = [one for one in without_summaries(results, option) if one.value is not option]
+        finest, items = _beside(option, names)
+        why = [f"options share {c.name!r}" for c in finest if c.name != HEADER]
+        bonus = 1.0 * bool(finest) + 0.5 * any(c.says(*_SHARED) for c in finest)
+        numeric = bool(finest) and all(
+            c.kind == "number" for c in finest
+        )  # settings that were varied together
+        bonus -= 3.0 * (option.kind == "number" and numeric and not option.says("option"))
         for result in mine[:8]:
-            beside, more, why = _beside(option, names, result)
+            scores = set(result.roles) == {"value"} and scale_of(result.value) is not None
+            beside: Roles = {"item" if items and scores else "block": finest} if finest else {}
             roles = {"option": [option], **result.roles, **beside}
             # What repeats in all rows of a group says nothing about its single rows.
             repeated = any(g is not option and g.determines(result.value) for g in groups)
-            more -= 3.0 * (option.unique and repeated)
-            common = [c for role in ("block", "item") for c in roles.get(role, ())]
-            numeric = all(c.kind == "number" for c in common)  # settings that were varied together
-            more -= 3.0 * (option.kind == "number" and bool(common) and numeric and not option.says("option"))
+            more = bonus - 3.0 * (option.unique and repeated)
             ask = result.ask or ("columns" if any(c is not option for c in unclear) else "")
             whys = [*filter(None, [because]), *result.because, *why]
             total = points + score + result.score + more
-            one = Candidate(_name_of(roles), table, roles, total, whys, ask, result)
+            one = Candidate(name_of(roles), table, roles, total, whys, ask, result)
             found += [one, *_combined(one, option)]
     return found
 
@@ -219,11 +225,11 @@ def _combined(one: Candidate, option: Column) -> list[Candidate]:
     roles = {role: columns for role, columns in one.roles.items() if role not in ("block", "item")}
     roles |= {"option": [option, *factors]} | ({"block": left} if left else {})
     one.ask = one.ask or "factors"
-    return [replace(one, name=_name_of(roles), roles=roles, score=one.score - 0.1, ask="factors")]
+    return [replace(one, name=name_of(roles), roles=roles, score=one.score - 0.1, ask="factors")]
 
 
-def _beside(option: Column, names: list[Column], result: Measure) -> tuple[Roles, float, list[str]]:
-    """Items and blocks: columns that options share, and that must not be left out."""
+def _beside(option: Column, names: list[Column]) -> tuple[list[Column], bool]:
+    """Items and blocks, which options share and which must not be left out; whether they may be items."""
     rest = [c for c in names if c is not option and not option.determines(c) and c.is_shared(option)]
     rest = [
         c for c in rest
@@ -235,15 +241,10 @@ def _beside(option: Column, names: list[Column], result: Measure) -> tuple[Roles
         c for at, c in enumerate(rest)
         if not any(o.determines(c) and (not c.determines(o) or k < at) for k, o in enumerate(rest) if k != at)
     ]  # fmt: skip
-    if not finest:
-        return {}, 0.0, []
-    named = any(c.says(*_SHARED) for c in finest)
-    many = max(c.n_levels for c in finest) >= 10
+    many = any(c.n_levels >= 10 for c in finest)
     many = many and not any(c.says("block", "study") or c.kind == "day" for c in finest)
-    scores = set(result.roles) == {"value"} and scale_of(result.roles["value"][0]) and once(option, *finest)
-    role = "item" if scores and (many or any(c.says("item") for c in finest)) else "block"
-    why = [f"options share {c.name!r}" for c in finest if c.name != HEADER]
-    return {role: finest}, 1.0 + 0.5 * named, why
+    items = (many or any(c.says("item") for c in finest)) and once(option, *finest)
+    return finest, items
 
 
 def scale_of(c: Column) -> tuple[int, int] | None:
@@ -255,11 +256,13 @@ def scale_of(c: Column) -> tuple[int, int] | None:
     return next((one for one in scales if one[0] <= low and high <= one[1]), None)
 
 
-def _name_of(roles: Roles) -> str:
-    if any(c.says("study") for c in roles.get("block", ())) and roles.keys() & {*_SPREADS, "successes"}:
-        return "arms of studies"
+def name_of(roles: Roles) -> str:
+    """What the rows of a table with these roles are."""
+    studies = "study" in roles or any(c.says("study") for c in roles.get("block", ()))
+    if studies and roles.keys() & {*_SPREADS, "successes", "study"}:
+        return "differences" if "minus" in roles else "arms of studies"
     spread = roles.keys() & _SPREADS
-    kind = "values with error bars" if spread else next(_NAMES[role] for role in _NAMES if role in roles)
+    kind = "values with error bars" if spread else next((_NAMES[r] for r in _NAMES if r in roles), "readings")
     return kind + (" in blocks" if "block" in roles else "")
 
 
@@ -296,7 +299,7 @@ def _wide(table: Layout) -> list[Candidate]:
         ]  # fmt: skip
         timed = any(c.kind != "time" for c in keys)  # a time stamp is a name only if there is no other
         keys = [c for c in keys if not c.says("rank", "key") and not (c.kind == "time" and timed)]
-        said = [{"item": c.name} if c.kind == "time" else c.said for c in keys]
+        said = [{"item": c.name} if c.kind in ("time", "remark") else c.said for c in keys]
         rows = np.tile(np.arange(table.height), len(cells))
         keys = [
             replace(c.at(rows), kind="day" if c.kind == "day" else "name", numbers=None, said=one)
@@ -304,8 +307,9 @@ def _wide(table: Layout) -> list[Candidate]:
         ]
         free = [c for c in keys if c.kind == "name"]
         designed = not kind and not errors and any(a.crosses(b) for a, b in itertools.combinations(free, 2))
-        melted = Layout([*keys, head, body, *more], table.notes, tuple(names), table.title)
-        melted = melted.at(np.flatnonzero(~np.isnan(body.values)))
+        melted = table.stacked([*keys, head, body, *more], len(cells), melted=tuple(names))
+        # A cell that is not a number stays, so that it is refused and not lost.
+        melted = melted.at(np.flatnonzero(body.cells.is_not_null().to_numpy()))
         points = (-3.0 if designed else 1.0) + 0.3 * min(4, len(cells))
         # A mean that stands beside its readings is no rival of them.
         points += 2.0 * (stem is not None and any(_is_mean(c, cells) for c in others))
@@ -337,13 +341,16 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     numbers = [c for c in table.columns if c.kind == "number" and c.there.size]
     free = [c for c in numbers if not c.numbers_rows and not c.inner and c.name != HEADER]
     free = [c for c in free if (not c.constant or c.is_binary) and "@" not in c.name]
+    names = _categories(table)
+    free = [c for c in free if c not in names]
     never = (*ERRORS, "rank", "size", "quartile", "extreme")
     other = (*RESULT, *never, "ident", "ignored", "before", "study", "option", "setting", "key")
     bare = [c for c in free if not c.says(*other) or c.said.get("value") == "cells"]
     stems: dict[str, list[Column]] = {}
     for c in free:
         numbered = re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", c.name, re.I)
-        if numbered and not c.says(*never, "quantile"):
+        known = re.search(r"[a-z]{3}.?\d", c.said.get("metric", ""))  # rouge1, top5
+        if numbered and not known and not c.says(*never, "quantile"):
             stem = re.sub(r"[\s_.#-]*\d+[\s_.#-]*", " ", c.name).strip().casefold()
             stems.setdefault(stem, []).append(c)
     found: list[tuple[list[Column], str | None]] = [

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from noisewise.study.inputs.error_bars import power_of_sizes
+from noisewise.study.readers.tables import read_grids
 from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, word_list
-from noisewise.study.tables.grid import read_grids
 from noisewise.study.tables.layout import layout_of
 from noisewise.study.tables.readings import Candidate, candidates, distinct, versus
 
@@ -47,6 +47,21 @@ class Reading:
     not_used: tuple[str, ...]
     _candidate: Candidate
     _n: int | None = None
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The cells by role, for every row of the table; None where there is nothing."""
+        return {role: cells.to_list() for role, cells in _columns_of(self._candidate, self._n).items()}
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the table, for what lies beside the measurements."""
+        return self._candidate.table
+
+    @property
+    def parts(self) -> Mapping[str, list[Column]]:
+        """The columns of each role as they were read."""
+        return self._candidate.roles
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -194,7 +209,7 @@ def read_table(
 
 
 def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int | None) -> Table:
-    """Read a laid out table, or some of its rows."""
+    """Read a table, or some of its rows."""
     if where is not None:
         return _asked(_rows_where(table, where), given, n, where)
     named = {name for names in given.values() for name in names}

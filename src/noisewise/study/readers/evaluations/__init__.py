@@ -1,1 +1,0 @@
-"""Readers of evaluations: options scored on items, or compared by judges."""

@@ -1,1 +1,0 @@
-"""Readers of tables whose columns mean something by custom."""

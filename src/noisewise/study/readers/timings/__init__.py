@@ -1,1 +1,0 @@
-"""Readers of timings: benchmarks as the usual tools write them."""
