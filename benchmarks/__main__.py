@@ -24,7 +24,6 @@ NAMES = (
     "first_second",
     "rounds",
     "rules",
-    "loops",
     "live",
     "designs",
     "transductive",
