@@ -16,7 +16,7 @@ COMMANDS = typer.main.get_command(app).commands
 OF_FILES = re.compile(r"\b(file|FILE|TABLE|table|folder|FOLDER|standard input|csv)\b")
 #: Parameters that speak of tables, and name none.
 NO_FILES = {
-    ("init", "ignore"), ("init", "network"), ("init", "arms"), ("init", "dry_run"), ("init", "looks"),
+    ("init", "ignore"), ("init", "network"), ("init", "arms"), ("init", "dry_run"), ("init", "final"),
     ("import", "network"), ("import", "arms"), ("import", "dry_run"), ("import", "again"),
     ("import", "reader"), ("import", "only"), ("import", "called"),
     ("export", "what"),

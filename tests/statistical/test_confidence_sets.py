@@ -70,4 +70,5 @@ def test_the_confidence_sets_hold_theta_at_every_round(name):
 @pytest.mark.parametrize(("name", "norm_bound"), [("weighted_oful_plus", 0.9)])
 def test_a_confidence_set_that_is_too_small_is_caught(name, norm_bound):
     """The same judgement on a radius of almost nothing but the bias of the ridge: it must fail."""
-    assert misses(name, **BOUNDED, scale=1e-6, norm_bound=norm_bound) > MOST_MISSES
+    with pytest.warns(UserWarning, match="theta exceeds norm_bound"):
+        assert misses(name, **BOUNDED, scale=1e-6, norm_bound=norm_bound) > MOST_MISSES

@@ -349,7 +349,7 @@ def test_a_network_file_system_gets_a_warning(tmp_path, monkeypatch):
     with pytest.warns(RuntimeWarning, match=r"network file system \(nfs4\).*Use PostgreSQL"):
         make(folder / "s.db")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         make(tmp_path / "s.db")
 
 
