@@ -16,7 +16,7 @@ runner = CliRunner()
 def run(*arguments, code=0):
     done = runner.invoke(app, [str(one) for one in arguments])
     assert done.exit_code == code, (arguments, done.output)
-    return " ".join((done.stdout if code in (0, 3) else str(done.exception.args[0])).split())
+    return " ".join((done.stdout if code in (0, 3, 4) else str(done.exception.args[0])).split())
 
 
 @pytest.fixture
