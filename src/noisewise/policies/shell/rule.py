@@ -75,7 +75,7 @@ class Rule:
     """An algorithm as functions on a state of arrays, which they change in place.
 
     ``params`` and ``state`` are NamedTuples of numbers and arrays of fixed size. ``params.setting`` is a
-    `Setting`; ``state.model`` a `Model`. Functions that are kernels may be compiled; ``make_params``
+    `Setting`; ``state.model`` a `Model`. ``make_params``
     and ``init`` are plain Python.
     """
 
