@@ -262,7 +262,7 @@ def _spread(
     names: list[str], groups: list[str], body: pl.DataFrame
 ) -> tuple[list[str], list[str], pl.DataFrame]:
     """Make columns of mean, sd and n where one column says which of them another one holds."""
-    for k, c in enumerate(body.get_columns()):
+    for c in body.get_columns():
         levels = (
             c.unique(maintain_order=True).to_list() if body.width > 2 and c.head(30).n_unique() < 9 else []
         )
