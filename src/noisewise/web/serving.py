@@ -18,13 +18,13 @@ from noisewise.core.support.text import printable
 from noisewise.study.stores.secrets import without_secrets
 from noisewise.web.app import make_app
 from noisewise.web.auth.tokens import SHARE, TokenFile, tokens_of, without_tokens
-from noisewise.web.connections import MOST_AT_ONCE, protocol
+from noisewise.web.connections import protocol
 from noisewise.web.guards import LOOPBACK
 
 #: Seconds for what is under way when the server ends, and between two requests of a connection.
 GRACE_SECONDS, IDLE_SECONDS = 10, 30
-#: Seconds after which the pages are loaded, asked for or not.
-PAGES_AFTER = 0.2
+#: Connections at a time; uvicorn answers 503 beyond them.
+MOST_AT_ONCE = 1000
 
 
 class SecretiveFormatter(logging.Formatter):
@@ -54,10 +54,6 @@ class GracefulServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
-            self._loading = asyncio.get_running_loop().call_later(PAGES_AFTER, self._load_pages)
-
-    def _load_pages(self) -> None:
-        self._pages = asyncio.create_task(self._app.state.pages.load())
 
 
 def is_loopback(host: str) -> bool:
@@ -114,11 +110,11 @@ def serve(
     allowed = (*hosts, *LOOPBACK) if hosts or not guarded else None
     _log_quietly()
     _allow_connections()
-    app = make_app(store, root_path=root, read_only=read_only, tokens=keys, hosts=allowed, pages_later=True)
+    app = make_app(store, root_path=root, read_only=read_only, tokens=keys, hosts=allowed)
     config = uvicorn.Config(
         app, http=protocol(), ws="none", lifespan="on", log_config=None, access_log=False,
         server_header=False, timeout_keep_alive=IDLE_SECONDS, timeout_graceful_shutdown=GRACE_SECONDS,
-        h11_max_incomplete_event_size=64 * 2**10,
+        limit_concurrency=MOST_AT_ONCE, h11_max_incomplete_event_size=64 * 2**10,
     )  # fmt: skip
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}{root}/"

@@ -1,6 +1,5 @@
 """The first page of a study: how the bound fell, what is under way, what to measure next and why."""
 
-import json
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -49,7 +48,6 @@ class Overview(NamedTuple):
     """What the page shows below the certificate."""
 
     course: str  # SVG, or empty
-    course_data: str  # JSON for the live chart, or empty
     unfinished: bool  # whether the next look will draw more of it
     no_course: str  # why there is no chart
     residuals: str  # SVG, where the certificate is withheld
@@ -94,7 +92,6 @@ def overview_of(
     misfit = bool(certificate.withheld) and degrees_of_freedom(analysis) > 0
     return Overview(
         course=fallen,
-        course_data=_data(known, certificate) if fallen else "",
         unfinished=course.unfinished,
         no_course="" if fallen else _no_course(certificate),
         residuals=residuals_figure(analysis) if misfit else "",
@@ -172,20 +169,6 @@ def _not_drawn(drawn: int, count: int, begins_at: int | None) -> str:
     since = " since then" if before else ""
     some = f"It was computed after {drawn:,} of {of:,} measurements{since}." if drawn < of else ""
     return " ".join(part for part in (before, some) if part)
-
-
-def _data(known: pl.DataFrame, certificate: Certificate) -> str:
-    scale = certificate.value_scale
-    eps = None if certificate.eps is None else float(scale.drawn(certificate.eps))
-    return json.dumps(
-        {
-            "x": known["measurement"].to_list(),
-            "y": [float(f"{bound:.6g}") for bound in scale.drawn(known["bound"].to_numpy()).tolist()],
-            "quiet": [place for place, quiet in enumerate(known["quiet"].to_list()) if quiet],
-            "eps": eps,
-            "unit": scale.unit_of_bounds,
-        }
-    )
 
 
 def _no_course(certificate: Certificate) -> str:
