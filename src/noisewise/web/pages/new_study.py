@@ -149,16 +149,6 @@ GROUPS = (
             StudyChoice(
                 "items", "Items", "that every option is measured on: how many, or names", TEXT, (), "500"
             ),
-            StudyChoice(
-                "blocks",
-                "Within a day, plate or judge",
-                "",
-                CHOICE,
-                (
-                    ("contrasts", "what comes next depends on differences only"),
-                    ("any", "what comes next may depend on anything"),
-                ),
-            ),
             StudyChoice("budget", "Measurements there will be", "if that is fixed beforehand", WHOLE),
             StudyChoice(
                 "looks",
