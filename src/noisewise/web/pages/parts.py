@@ -1,10 +1,87 @@
-"""The certificate as pages show it: a light, its sentence, the bound beside eps, what it rests on."""
+"""Parts that several pages share: the certificate on top, pagers, and times."""
 
 import math
+from collections.abc import Mapping
+from datetime import datetime
 from typing import NamedTuple
+from urllib.parse import urlencode
 
+from noisewise.core.support.words import duration, moment
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.claims import IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
+
+
+def since(at: float | None, now: float) -> str:
+    """How long ago something was."""
+    if at is None:
+        return "no event yet"
+    seconds = now - at
+    return "just now" if seconds < 60.0 else f"{duration(seconds)} ago"
+
+
+def day_and_time(at: float) -> str:
+    """A moment with its day, in UTC."""
+    return f"{moment(at):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def short_time(at: datetime) -> str:
+    """A moment without seconds."""
+    return f"{at:%d %b %H:%M}"
+
+
+#: Rows of a page.
+ROWS = 50
+
+
+class Pager(NamedTuple):
+    """One page of a table."""
+
+    page: int  # from 1
+    pages: int
+    total: int  # rows in all
+    first: int  # place of the first row shown, from 0
+    last: int  # place behind the last
+    query: Mapping[str, str]  # what else the address says
+
+    @property
+    def words(self) -> str:
+        """Which rows are shown."""
+        if not self.total:
+            return "no rows"
+        if self.pages == 1:
+            return f"{self.total:,} row{'' if self.total == 1 else 's'}"
+        return f"{self.first + 1:,} to {self.last:,} of {self.total:,}"
+
+    def address(self, page: int) -> str:
+        """The relative address of another page."""
+        return with_query(self.query, page="" if page == 1 else str(page))
+
+    @property
+    def around(self) -> list[int]:
+        """Numbers to offer: the ends and the neighbours; 0 stands for a gap."""
+        near = sorted({1, self.pages, *range(max(1, self.page - 2), min(self.pages, self.page + 2) + 1)})
+        found: list[int] = []
+        for number in near:
+            if found and number > found[-1] + 1:
+                found.append(number - 1 if number == found[-1] + 2 else 0)
+            found.append(number)
+        return found
+
+
+def page_of(total: int, asked: str | None, query: Mapping[str, str], rows: int = ROWS) -> Pager:
+    """The page that was asked for; beyond the last one, the last."""
+    pages = max(1, -(-total // rows))
+    number = int(asked) if asked and asked.isdecimal() and len(asked) < 10 else 1
+    number = min(max(1, number), pages)
+    first = (number - 1) * rows
+    return Pager(number, pages, total, first, min(total, first + rows), query)
+
+
+def with_query(query: Mapping[str, str], **changed: str) -> str:
+    """A relative address of the same page with other parameters; empty ones are left out."""
+    said = {name: value for name, value in {**query, **changed}.items() if value}
+    return f"?{urlencode(said)}" if said else "?"
+
 
 #: Lights: what they are called in the style sheet, and in a word.
 STOP, GOING, HELD = "stop", "going", "held"

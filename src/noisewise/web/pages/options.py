@@ -12,7 +12,7 @@ from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.claims import MAY_BE_BEST, RULED_OUT
 from noisewise.study.showing.intervals import View
 from noisewise.study.showing.page.options import KINDS, OptionLine, option_lines, standing_in_words
-from noisewise.web.pages.views.paging import Pager, page_of, with_query
+from noisewise.web.pages.parts import Pager, page_of, with_query
 
 #: Orders of the table: the column, and whether larger ones come first at the first click.
 ORDERS = {

@@ -10,8 +10,7 @@ from noisewise.core.support.words import moment, number
 from noisewise.study.stores.protocol import Event, Storage, numbers_of
 from noisewise.study.stores.protocol import page_of as page_of_log
 from noisewise.study.study import Study
-from noisewise.web.pages.views.headline import SentencePart
-from noisewise.web.pages.views.paging import Pager, page_of
+from noisewise.web.pages.parts import Pager, SentencePart, page_of
 
 #: Kinds of events that change what was said before.
 GRAVE = ("void", "amend", "exclude", "switch", "fail", "policy")

@@ -8,7 +8,7 @@ from noisewise.core.support.words import counted, number
 from noisewise.study.certificate.check import Check
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.showing.page.pictures import residuals_figure
-from noisewise.web.pages.views.measurements import signed
+from noisewise.web.pages.measurements import signed
 
 #: With more measurements than this the page comes first, and what would help when it was found.
 LONG = 5000
