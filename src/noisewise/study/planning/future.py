@@ -165,8 +165,8 @@ class _Future:
         """What the study asks for now."""
         setting = self._setting
         noise = setting.levels.of_options(self._world.size)
-        coming = Coming(noise, self._allowed, self._block, setting.probe, None if setting.state.costs is None else self._costs,
-                        setting.manner)  # fmt: skip
+        costs = None if setting.state.costs is None else self._costs
+        coming = Coming(noise, self._allowed, self._block, setting.probe, costs, setting.manner)
         decider = Decider(self._study, setting.state.policy, [])
         numbers = range(self._asked + 1, self._asked + count + 1)
         self._asked += count
