@@ -29,7 +29,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.own_readings import has_own_scatter
 from noisewise.study.models.sizes.variance_components import Sizes
 from noisewise.study.planning.coming_blocks import ComingBlocks
-from noisewise.study.planning.levels import Levels
+from noisewise.study.planning.levels import NoiseLevels
 from noisewise.study.stores.protocol import Event
 
 #: By which part of what was measured a study grows between two looks: far from the end, and while the bound
@@ -48,14 +48,14 @@ class Outcome(NamedTuple):
     used: Floats  # measurements of each level
 
 
-class Setting(NamedTuple):
+class FutureSetting(NamedTuple):
     """What all futures of measurements with error bars have in common."""
 
     state: State
     columns: Columns  # those so far, with the certificate's error bars
     sizes: Sizes
     centre: float
-    levels: Levels
+    levels: NoiseLevels
     manner: Manner
     probe: str
     blocks: ComingBlocks
@@ -83,7 +83,7 @@ class Ahead(WhatIf):
 
 
 class _Future:
-    def __init__(self, setting: Setting, world: Floats, rng: np.random.Generator) -> None:
+    def __init__(self, setting: FutureSetting, world: Floats, rng: np.random.Generator) -> None:
         self._setting, self._world, self._rng = setting, world, rng
         self._rows: list[tuple[int, int, float, float, str, int]] = []
         self._count, self._cost, self._asked = 0, 0.0, 0

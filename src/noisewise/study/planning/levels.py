@@ -15,7 +15,7 @@ from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 
-#: Levels that are kept apart when the noise so far is taken for the noise to come.
+#: NoiseLevels that are kept apart when the noise so far is taken for the noise to come.
 USUAL_LEVELS = 8
 #: Noise belongs to options if it explains all but this part of its differences.
 EXPLAINED = 0.5
@@ -25,7 +25,7 @@ Noise = Level | Sequence[Level] | Sequence[tuple[Level, float]] | Mapping[Level,
 Priced = Sequence[tuple[Level, float]] | Mapping[Level, float]
 
 
-class Levels(NamedTuple):
+class NoiseLevels(NamedTuple):
     """Noise levels, and how often each comes."""
 
     sigma: Floats  # (levels,)
@@ -43,7 +43,7 @@ class Levels(NamedTuple):
         """The usual sigma for each option, (n,)."""
         return self.usual * (np.ones(n) if self.times is None else self.times)
 
-    def with_scatter(self, extra: float) -> "Levels":
+    def with_scatter(self, extra: float) -> "NoiseLevels":
         """With extra scatter on top."""
         scatters = np.ones(self.sigma.size) if self.scatters is None else self.scatters
         return self._replace(sigma=np.hypot(self.sigma, np.where(scatters, extra, 0.0)))
@@ -59,26 +59,26 @@ class Levels(NamedTuple):
         return f"noise as stated ({size})" if stated else f"noise as it was so far ({size})"
 
 
-def by_share(analysis: Analysis, noise: Noise | None) -> list[tuple[str, Levels]]:
+def by_share(analysis: Analysis, noise: Noise | None) -> list[tuple[str, NoiseLevels]]:
     """The levels with their shares; and without the quietest, if there are several."""
     if noise is None:
         return [("as it was so far", _so_far(analysis))]
     scale = analysis.specification.value_scale
     sigma, share = _read_noise(noise, scale)
-    whole = Levels(sigma, share / share.sum())
+    whole = NoiseLevels(sigma, share / share.sum())
     if sigma.size == 1:
         return [(f"at sigma = {scale.error_stated(sigma[0])}", whole)]
     rest = np.arange(sigma.size) != np.argmin(sigma)
-    without = Levels(sigma[rest], share[rest] / share[rest].sum())
+    without = NoiseLevels(sigma[rest], share[rest] / share[rest].sum())
     return [("with all levels", whole), (f"without sigma = {scale.error_stated(sigma.min())}", without)]
 
 
-def by_cost(menu: Priced, scale: ValueScale) -> list[tuple[str, Levels]]:
+def by_cost(menu: Priced, scale: ValueScale) -> list[tuple[str, NoiseLevels]]:
     """Every level of a menu."""
     pairs = _pairs("menu", menu, "(sigma, cost)")
     costs = [check_positive("cost", second) for _, second in pairs]
     return [
-        (f"sigma = {scale.error_stated(one)}", Levels(np.array([one]), np.ones(1), cost))
+        (f"sigma = {scale.error_stated(one)}", NoiseLevels(np.array([one]), np.ones(1), cost))
         for one, cost in zip(_sigmas([first for first, _ in pairs], scale), costs, strict=True)
     ]
 
@@ -116,7 +116,7 @@ def _sigmas(levels: Sequence[Any], scale: ValueScale) -> Floats:
     return sigma
 
 
-def _so_far(analysis: Analysis) -> Levels:
+def _so_far(analysis: Analysis) -> NoiseLevels:
     """The noise so far. Extra scatter comes on top of error bars, but is in what had none already."""
     barred = analysis.columns.kind != KINDS.index(NONE)
     if not barred.size:
@@ -130,10 +130,10 @@ def _so_far(analysis: Analysis) -> Levels:
     times = _of_options(analysis)
     if times is not None:
         sigma, share = _few(stated / times[analysis.columns.plus], 0.0)
-        return Levels(sigma, share / share.sum(), times=times)
+        return NoiseLevels(sigma, share / share.sum(), times=times)
     with_bars, without = _few(stated[barred], extra), _few(stated[~barred], 0.0)
     sigma, share = (np.concatenate(both) for both in zip(with_bars, without, strict=True))
-    return Levels(sigma, share / share.sum(), scatters=np.arange(sigma.size) < with_bars[0].size)
+    return NoiseLevels(sigma, share / share.sum(), scatters=np.arange(sigma.size) < with_bars[0].size)
 
 
 def _of_options(analysis: Analysis) -> Floats | None:

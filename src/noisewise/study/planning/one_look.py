@@ -12,7 +12,7 @@ import numpy as np
 from noisewise.study.asking.under_way import UNNAMED
 from noisewise.study.asking.what_if import More, WhatIf, with_more
 from noisewise.study.log.measurements import NOBODY
-from noisewise.study.planning.future import Outcome, Setting
+from noisewise.study.planning.future import Outcome, FutureSetting
 
 #: Rounds that are simulated one by one; more are as many of these whose errors are smaller.
 ONE_BY_ONE = 20
@@ -20,7 +20,7 @@ ONE_BY_ONE = 20
 COMPARED = 500
 
 
-def one_look_ahead(setting: Setting) -> Outcome:
+def one_look_ahead(setting: FutureSetting) -> Outcome:
     """The least number of whole rounds, and what they cost."""
     options = np.flatnonzero(setting.state.allowed())
     most, rounds = setting.most // options.size, math.inf
@@ -41,7 +41,7 @@ def one_look_ahead(setting: Setting) -> Outcome:
     return Outcome(count, count * each, float(rounds), setting.levels.share)
 
 
-def _widest(setting: Setting, rounds: int) -> float:
+def _widest(setting: FutureSetting, rounds: int) -> float:
     """The largest half-width after so many more rounds."""
     options = np.flatnonzero(setting.state.allowed())
     foreseen = WhatIf(setting.state, with_more(setting.columns, _more(setting, rounds)), setting.sizes)
@@ -54,7 +54,7 @@ def _widest(setting: Setting, rounds: int) -> float:
     return max(float(foreseen.boundary.half_widths(int(option))[options].max()) for option in some)
 
 
-def _more(setting: Setting, rounds: int) -> More:
+def _more(setting: FutureSetting, rounds: int) -> More:
     """The coming measurements: their values say nothing, and are left at 0."""
     options, told = np.flatnonzero(setting.state.allowed()), min(rounds, ONE_BY_ONE)
     plus = np.tile(options, told)

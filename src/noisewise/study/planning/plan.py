@@ -28,8 +28,8 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.models.sizes.variance_components import Likelihood, Sizes
 from noisewise.study.planning.coming_blocks import ComingBlocks, coming_blocks
-from noisewise.study.planning.future import ItemSetting, Outcome, Setting
-from noisewise.study.planning.levels import Levels, Noise, Priced, by_cost, by_share
+from noisewise.study.planning.future import ItemSetting, Outcome, FutureSetting
+from noisewise.study.planning.levels import NoiseLevels, Noise, Priced, by_cost, by_share
 from noisewise.study.planning.one_look import one_look_ahead
 from noisewise.study.planning.resolution import resolution_of
 
@@ -272,14 +272,14 @@ def _run(future: Callable[[int], Outcome], count: int, on: Any) -> list[Outcome]
 
 def _setting(
     analysis: Analysis,
-    levels: Levels,
+    levels: NoiseLevels,
     eps: float,
     most: int,
     blocks: ComingBlocks,
     so_far: bool,
     worlds: Floats,
     seed: int,
-) -> Setting:
+) -> FutureSetting:
     state = analysis.state
     # Extra scatter is in the error bars of these columns already, and put into those of the levels.
     columns, sizes = condensed(analysis), Sizes(deviation=analysis.sizes.certified[0])
@@ -289,7 +289,7 @@ def _setting(
     apart = not (analysis.model.shares_information or sums.has_border) and blocks.name == NO_BLOCK
     found = recommend(analysis)
     manner = expected_manner(analysis, None if so_far else levels.usual)
-    return Setting(
+    return FutureSetting(
         state=state, columns=columns, sizes=sizes, centre=analysis.sums.centre,
         levels=levels.with_scatter(analysis.sizes.extra_scatter), manner=manner,
         probe=usual_probe(analysis) if state.policy.name == RACE else OPTION, blocks=blocks,
@@ -304,7 +304,7 @@ def _forecast(
     name: str,
     outcomes: list[Outcome],
     paths: int,
-    setting: Setting | None = None,
+    setting: FutureSetting | None = None,
     counted: str = "measurement",
 ) -> Forecast:
     counts = np.sort([outcome.needed for outcome in outcomes])
@@ -333,7 +333,7 @@ def _forecast(
     )  # fmt: skip
 
 
-def _pieces(setting: Setting) -> dict[str, Any]:
+def _pieces(setting: FutureSetting) -> dict[str, Any]:
     """The trials or readings that one measurement is the mean of."""
     name = name_of(setting.state)
     each = float(setting.manner.amount(setting.levels.usual)) if setting.probe == OPTION else 1.0
