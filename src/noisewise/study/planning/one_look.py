@@ -12,7 +12,7 @@ import numpy as np
 from noisewise.study.asking.under_way import UNNAMED
 from noisewise.study.asking.what_if import More, WhatIf, with_more
 from noisewise.study.log.measurements import NOBODY
-from noisewise.study.planning.future import Outcome, FutureSetting
+from noisewise.study.planning.future import FutureSetting, Outcome
 
 #: Rounds that are simulated one by one; more are as many of these whose errors are smaller.
 ONE_BY_ONE = 20

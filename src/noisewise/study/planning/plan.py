@@ -28,8 +28,8 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.models.sizes.variance_components import Likelihood, Sizes
 from noisewise.study.planning.coming_blocks import ComingBlocks, coming_blocks
-from noisewise.study.planning.future import ItemSetting, Outcome, FutureSetting
-from noisewise.study.planning.levels import NoiseLevels, Noise, Priced, by_cost, by_share
+from noisewise.study.planning.future import FutureSetting, ItemSetting, Outcome
+from noisewise.study.planning.levels import Noise, NoiseLevels, Priced, by_cost, by_share
 from noisewise.study.planning.one_look import one_look_ahead
 from noisewise.study.planning.resolution import resolution_of
 
