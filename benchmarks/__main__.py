@@ -52,6 +52,7 @@ NAMES = (
     "coverage_kinds",
     "evidence_events",
     "one_look",
+    "small_tables",
     "items",
     "commands",
     "advice",
