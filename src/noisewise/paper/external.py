@@ -190,9 +190,10 @@ def describe_soare(effort: Effort, account: Account, outcomes: Outcomes) -> None
     if left_out:
         account.say(f"The full report also has rows for {', '.join(left_out[:-1])} and {left_out[-1]}.")
     small, shorter = outcomes["length 1"], characteristic_time("soare", SOARE | {"length": 1.0})
+    published = PUBLISHED_SOARE["round robin"][0]
     account.say(
-        f"""The first trap in numbers: with θ = e₁ round robin takes {small["mean"]:,.0f} rounds at δ = 0.1, not
-        {PUBLISHED_SOARE["round robin"][0]:,}, and the lower bound would be {shorter * divergence[0]:,.0f}."""
+        f"""The first trap in numbers: with θ = e₁ round robin takes {small["mean"]:,.0f} rounds at δ = 0.1,
+        not {published:,}, and the lower bound would be {shorter * divergence[0]:,.0f}."""
     )
 
 

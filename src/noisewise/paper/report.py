@@ -201,8 +201,9 @@ table {{ border-collapse: collapse; font-size: .9rem }} th {{ text-align: left; 
 td, th {{ padding: .28rem .8rem .28rem 0; border-bottom: 1px solid #e6e6e6; vertical-align: top }}
 .number {{ text-align: right; font-variant-numeric: tabular-nums }} td.number {{ white-space: nowrap }}
 .checks {{ list-style: none; padding-left: 0 }} .checks li {{ margin: .45rem 0; display: flex }}
-.mark {{ flex: 0 0 8rem; font-weight: bold }} .holds {{ color: #00663f }} .holds-with-care {{ color: #7a5200 }}
-.does-not-hold-as-printed {{ color: #0A559C }} .not-confirmed {{ color: #b23a00 }}
+.mark {{ flex: 0 0 8rem; font-weight: bold }} .holds {{ color: #00663f }}
+.holds-with-care {{ color: #7a5200 }} .does-not-hold-as-printed {{ color: #0A559C }}
+.not-confirmed {{ color: #b23a00 }}
 </style></head><body>
 <h1>The paper, checked</h1>
 <p>{about}</p>
