@@ -1,24 +1,19 @@
-"""The page docs/http.md, made from the types of the JSON interface."""
+"""The page of the JSON interface, made from its types."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import typer
-
-from noisewise.cli.pages.names import arguments
 from noisewise.stores import MemoryStorage
 from noisewise.study import Study, create_study
 from noisewise.web.app import make_app
 from noisewise.web.auth.roles import Role, role_of, routes_of
+from website.names import arguments
 
 HEAD = """\
 # The JSON interface
 
 Everything that a server of [`noisewise serve`](serve.md) takes and answers, operation by operation. A running
 server shows the same as OpenAPI at `/api/v1/openapi.json`.
-
-Made by `python -m noisewise.cli.pages.http_page > docs/http.md` from the types of the code. A test checks
-that the page is fresh.
 
 - A body is one JSON object; unknown fields, and numbers in quotes, are refused.
 - Names of studies in addresses: `~1` stands for `/`, and `~0` for `~`.
@@ -182,7 +177,3 @@ def _type(schema: dict[str, Any]) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-if __name__ == "__main__":
-    typer.echo(http_reference(), nl=False)

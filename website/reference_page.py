@@ -1,24 +1,19 @@
-"""The page docs/reference.md, made from the public names and what the code says about them."""
+"""The page of all public names, made from the public names and what the code says about them."""
 
 import importlib
 import inspect
 import textwrap
 from typing import Any, NamedTuple
 
-import typer
-
 import noisewise as nw
-from noisewise.cli.pages.names import Line, described, explanation, members, public_names
 from noisewise.policies.shell.options import SharedOptions
+from website.names import Line, described, explanation, members, public_names
 
 HEAD = """\
 # Reference
 
 Every public name, with one line each. Signatures are shortened: `help(nw.create_study)` shows all parameters,
 and examples. A first tour is the [quick start](quickstart.md).
-
-Made by `python -m noisewise.cli.pages.reference_page > docs/reference.md` from the docstrings and comments of
-the code. A test checks that the page is fresh, and that every name has one row.
 
 `dir(nw)` after `import noisewise as nw` shows
 {front}.
@@ -34,7 +29,7 @@ class PagePart(NamedTuple):
     module: str
     text: str
     prefix: str  # before the names that are not at the top
-    pages: bool = False  # whether each name has a page in docs/rules
+    pages: bool = False  # whether each name has a page in rules/
 
 
 SECTIONS = (
@@ -202,7 +197,3 @@ def _members(name: str, value: Any) -> list[str]:
 
 def _table(title: str, rows: list[Line]) -> list[str]:
     return [f"| {title} | what it is |", "|---|---|", *(f"| `{row.code}` | {row.text} |" for row in rows), ""]
-
-
-if __name__ == "__main__":
-    typer.echo(reference(), nl=False)

@@ -1,15 +1,10 @@
-"""The pages docs/rules/, made from the rules: ``python -m noisewise.cli.pages.rule_pages``."""
+"""A page for each rule, made from its declaration and docstring, and their list."""
 
 import inspect
-import sys
-from pathlib import Path
 from typing import Any
-
-import typer
 
 from noisewise.cli.worlds.policies import describe_all, facts
 
-COMMAND = "python -m noisewise.cli.pages.rule_pages docs/rules"
 #: The functions of a rule that make its algorithm, in the order in which they run.
 FUNCTIONS = (
     "make_params",
@@ -39,8 +34,6 @@ def _list(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# All rules",
         "",
-        f"Made by `{COMMAND}`, like the page of each rule; a test checks that they are fresh.",
-        "",
         "| rule | what it does | sees sigma | guarantee | cost per round | source |",
         "|---|---|---|---|---|---|",
     ]
@@ -55,7 +48,7 @@ def _list(rows: list[dict[str, Any]]) -> str:
 def _page(row: dict[str, Any], rule: Any) -> str:
     from noisewise.policies.registry import POLICIES
 
-    lines = [f"# {row['name']}", "", f"Made by `{COMMAND}`.", "", "| | |", "|---|---|"]
+    lines = [f"# {row['name']}", "", "| | |", "|---|---|"]
     lines += [f"| {title} | {text} |" for title, text in facts(row).items()]
     lines += [f"| {title} | {'yes' if row[name] else 'no'} |" for title, name in DECLARED.items()]
     text = inspect.getdoc(POLICIES[row["name"]]) or ""
@@ -100,21 +93,3 @@ DECLARED = {
     "measurements of an action may be pooled": "pools",
     "runs compiled": "compiled",
 }
-
-
-def write_pages(folder: Path) -> None:
-    """Write all pages, and remove those of rules that are gone."""
-    folder.mkdir(parents=True, exist_ok=True)
-    made = pages()
-    for old in folder.glob("*.md"):
-        if old.name not in made:
-            old.unlink()
-    for name, text in made.items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        typer.echo(f"Usage: {COMMAND}", err=True)
-        sys.exit(2)
-    write_pages(Path(sys.argv[1]))

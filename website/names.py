@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import noisewise
 from noisewise.core.native.verbs import numpy_body
 
 #: Parameters shown of a signature; `help` shows all.
@@ -170,5 +171,6 @@ def _comment_above(name: str) -> str:
 
 @cache
 def _sources() -> tuple[str, ...]:
-    package = Path(__file__).parents[2]
-    return tuple(path.read_text(encoding="utf-8") for path in sorted(package.rglob("*.py")))
+    package = Path(noisewise.__file__).parent
+    modules = [path for path in sorted(package.rglob("*.py")) if path.parent.name != "source"]
+    return tuple(path.read_text(encoding="utf-8") for path in modules)
