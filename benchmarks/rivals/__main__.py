@@ -1,4 +1,4 @@
-"""Play all rivals in all worlds, and print the tables: ``python -m benchmarks.rivals --python ENV/bin/python``.
+"""Play all rivals in all worlds and print tables: ``python -m benchmarks.rivals --python ENV/bin/python``.
 
 The interpreter is that of an environment with the rivals (`pip install -r` requirements.txt beside this);
 noisewise is played with this one. Runs are added, some seeds at a time, to what docs/comparisons.json has,
