@@ -1,19 +1,24 @@
-"""Files of charts: a picture, a drawing, a page that needs no network, or the specification."""
+"""Charts and tables as files: a picture, a drawing, a page that needs no network, or the specification."""
 
 import base64
 import functools
 import hashlib
 import json
+from collections.abc import Mapping
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import vl_convert
 
-from noisewise.charts.drawing.theme import IN_THE_DARK
+from noisewise.charts.draw import IN_THE_DARK
 from noisewise.core.support.files import written_whole
+
+if TYPE_CHECKING:
+    import polars as pl
+
 
 SUFFIXES = (".png", ".svg", ".html", ".json")
 #: The version of the specification language that Altair writes, in the renderer's spelling.
@@ -152,3 +157,18 @@ def _title(specification: dict[str, Any]) -> str:
     title = specification.get("title", "Chart")
     text = title.get("text", "Chart") if isinstance(title, dict) else title
     return " ".join(text) if isinstance(text, list) else str(text)
+
+
+def html_table(frame: "pl.DataFrame", columns: Mapping[str, str | tuple[str, str]]) -> str:
+    """Some columns of a frame as a table: for each its title and, if not plainly, how values are written."""
+    forms = {name: (how, "{}") if isinstance(how, str) else how for name, how in columns.items()}
+    head = "".join(f"<th>{escape(title)}</th>" for title, _ in forms.values())
+    rows = []
+    for row in frame.iter_rows(named=True):
+        cells = [
+            f"<td{' class=name' if isinstance(row[name], str) else ''}>"
+            f"{'-' if row[name] is None else escape(form.format(row[name]))}</td>"
+            for name, (_, form) in forms.items()
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
