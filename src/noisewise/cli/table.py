@@ -103,6 +103,7 @@ def _in_flags(text: str) -> str:
     def flag(found: re.Match[str]) -> str:
         return f"--{found[1].replace('_', '-')} {found[2].lower()}"
 
+    text = text.replace("roles={'var': COLUMN}", "--map var=COLUMN")
     return in_flags(re.sub(r'\b(goal|extra_scatter)="?(\w+)"?', flag, text))
 
 
