@@ -4,7 +4,7 @@ import json
 
 import pytest
 from tests.support.clusters import small_cluster
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from noisewise.cli import app
 from noisewise.paper.reproduction import Outcomes

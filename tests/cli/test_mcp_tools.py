@@ -6,10 +6,10 @@ import pytest
 import typer
 
 from noisewise.cli import app
-from noisewise.cli.assistant.folder import FilesFolder
-from noisewise.cli.assistant.schemas import in_tool_words
-from noisewise.cli.assistant.tools import Permissions, Toolbox
-from noisewise.cli.assistant.uses import NO_TOOLS, USES
+from noisewise.assistant.folder import FilesFolder
+from noisewise.assistant.schemas import in_tool_words
+from noisewise.assistant.tools import Permissions, Toolbox
+from noisewise.assistant.uses import NO_TOOLS, USES
 
 COMMANDS = typer.main.get_command(app).commands
 #: How the help speaks of a parameter that is a file, or may be one.

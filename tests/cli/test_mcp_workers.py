@@ -8,9 +8,9 @@ import typer
 
 import noisewise as nw
 from noisewise.cli import app
-from noisewise.cli.assistant.tools import Permissions, Request, Toolbox
-from noisewise.cli.assistant.worker import run_command
-from noisewise.cli.assistant.workers import AT_ONCE, KEPT, Workers
+from noisewise.assistant.tools import Permissions, Request, Toolbox
+from noisewise.assistant.worker import run_command
+from noisewise.assistant.workers import AT_ONCE, KEPT, Workers
 
 COMMANDS = typer.main.get_command(app).commands
 

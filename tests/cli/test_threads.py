@@ -14,7 +14,7 @@ PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") el
 CODE = """
 import json, sys
 from noisewise.cli.app import app
-from noisewise.cli.terminal.threads import threads_for
+from noisewise.cli.threads import threads_for
 app(["init", sys.argv[1], "A", "B", "--eps", "1"], standalone_mode=False)
 from threadpoolctl import threadpool_info
 def count():

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from tests.support.report_states import LOGS, STATES
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli.app import app

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 from tests.support.effort import effort
 from tests.support.flips import flip_bits
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli.app import app

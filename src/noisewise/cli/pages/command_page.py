@@ -5,7 +5,7 @@ from typing import Any
 import typer
 
 from noisewise.cli.app import app
-from noisewise.cli.terminal.exits import as_table
+from noisewise.cli.exits import as_table
 
 HEAD = """\
 # Command line

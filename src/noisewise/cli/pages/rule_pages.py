@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from noisewise.cli.worlds.policies import describe_all, facts
+from noisewise.cli.rules import describe_all, facts
 
 COMMAND = "python -m noisewise.cli.pages.rule_pages docs/rules"
 #: The functions of a rule that make its algorithm, in the order in which they run.

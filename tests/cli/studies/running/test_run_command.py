@@ -16,7 +16,7 @@ from typer.main import get_command
 
 import noisewise as nw
 from noisewise.cli.app import app, main
-from noisewise.cli.studies.running.placeholders import read_template
+from noisewise.cli.run_placeholders import read_template
 
 #: Prints logs, and then the value of an option with its error.
 MEASURE = """#!/bin/sh
