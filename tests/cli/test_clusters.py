@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from tests.support.clusters import small_cluster
 from click.testing import CliRunner
+from tests.support.clusters import small_cluster
 
 from noisewise.cli import app
 from noisewise.paper.reproduction import Outcomes

@@ -4,10 +4,10 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from noisewise.cli.studies.outlook import read_menu, read_noise
 
 import noisewise as nw
 from noisewise.cli import app
-from noisewise.cli.studies.outlook import read_menu, read_noise
 
 
 def run(*arguments):

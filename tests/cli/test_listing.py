@@ -1,10 +1,10 @@
 """``list``: where each study of a store stands, at a glance and as JSON."""
 
 import pytest
+from noisewise.cli.studies import listing
 from tests.support.commands import plain, run
 
 import noisewise as nw
-from noisewise.cli.studies import listing
 
 
 @pytest.fixture

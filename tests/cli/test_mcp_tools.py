@@ -4,12 +4,12 @@ import re
 
 import pytest
 import typer
-
-from noisewise.cli import app
-from noisewise.assistant.folder import FilesFolder
 from noisewise.assistant.schemas import in_tool_words
-from noisewise.assistant.tools import Permissions, Toolbox
 from noisewise.assistant.uses import NO_TOOLS, USES
+
+from noisewise.assistant.folder import FilesFolder
+from noisewise.assistant.tools import Permissions, Toolbox
+from noisewise.cli import app
 
 COMMANDS = typer.main.get_command(app).commands
 #: How the help speaks of a parameter that is a file, or may be one.

@@ -7,10 +7,10 @@ import pytest
 import typer
 
 import noisewise as nw
-from noisewise.cli import app
 from noisewise.assistant.tools import Permissions, Request, Toolbox
 from noisewise.assistant.worker import run_command
 from noisewise.assistant.workers import AT_ONCE, KEPT, Workers
+from noisewise.cli import app
 
 COMMANDS = typer.main.get_command(app).commands
 

@@ -7,12 +7,12 @@ import shlex
 import sys
 
 import pytest
+from noisewise.cli.terminal.flags import translate
+from noisewise.cli.terminal.refusals import refuse_unknown_flags, sentence_of
 from tests.support.commands import run
 
 import noisewise as nw
 from noisewise.cli.app import main
-from noisewise.cli.terminal.flags import translate
-from noisewise.cli.terminal.refusals import refuse_unknown_flags, sentence_of
 
 FILES = {
     "ok.csv": "option,value,se\nA,1,0.1\nB,2,0.1\n",

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-
 from noisewise.cli.terminal import threads
 
 #: Those that this process may use.

@@ -177,7 +177,7 @@ class OperationCommand(Command):
         with self.refused(), opened(self.op, typed, writes=writes, rehearsed=rehearsed) as (thing, about):
             with told_warnings() as warned, progress_shown():
                 outcome = self.op(thing, **given)
-            more = {"dry_run": True} if rehearsed else {}
+            more: dict[str, Any] = {"dry_run": True} if rehearsed else {}
             more |= {"warnings": warned} if self.op.name == "tell" else {}
             report(self.op, outcome, about, more, json=typed["json"])
         context.exit(outcome.code)

@@ -204,7 +204,7 @@ def _with_facts(text: str, facts: dict[str, Any]) -> Iterator[str]:
         if field is None:
             continue
         if field in facts:
-            fact = _FORMATTER.convert_field(facts[field], conversion)  # type: ignore[type-var]
+            fact = _FORMATTER.convert_field(facts[field], conversion)
             yield _closed(format(fact, form or ""))
         else:
             yield f"{{{field}:{form}}}" if form else f"{{{field}}}"

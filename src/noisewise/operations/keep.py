@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from noisewise.core.refusals import RefusedError
+from noisewise.operations.opening import library
 from noisewise.operations.table import Arg, Group, Opt, Outcome, Role, operation
 from noisewise.operations.values import DryRun
 
@@ -64,7 +65,6 @@ def export(
     ] = None,
 ) -> Exported:
     """Write a study as JSON lines (see restore), or one of its tables."""
-    import noisewise as nw
     from noisewise.study.inputs.delimited import write_delimited
     from noisewise.study.log.export import log_lines, write_log
 
@@ -74,7 +74,7 @@ def export(
             return Exported(what, [], _text=(f"{line}\n" for line in log_lines(storage, name)))
         write_log(storage, name, out)
         return Exported(what, len(storage.read(name)), str(out))
-    frame = nw.load_study(storage, name, read_only=True).frame(what)
+    frame = library().load_study(storage, name, read_only=True).frame(what)
     if out is not None:
         write_table(frame, out)
         return Exported(what, len(frame), str(out))
@@ -102,9 +102,7 @@ def rename(
     dry_run: DryRun = False,
 ) -> Renamed:
     """Give a study another name; work on it goes on undisturbed."""
-    import noisewise as nw
-
-    storage = nw.open_store(store)
+    storage = library().open_store(store)
     if not dry_run:
         storage.rename(name, new)
     elif name not in storage.names() or new in storage.names():
@@ -135,9 +133,7 @@ def backup(
     store: Any, path: Annotated[Path, Arg("The file to write.", metavar="PATH", local=True)]
 ) -> BackedUp:
     """Copy every study of a store to a new file. Others may go on working."""
-    import noisewise as nw
-
-    return BackedUp(nw.backup_store(store, path), str(path))
+    return BackedUp(library().backup_store(store, path), str(path))
 
 
 @dataclass
@@ -180,8 +176,6 @@ def restore(
     The backup is checked first, and the old file is kept beside it. Refused while others have the store open.
     A study that is rebuilt from its log has the same events, certificate and next suggestion.
     """
-    import noisewise as nw
-
     if backup == "-" or _is_log(backup):
         return _rebuilt(backup, store, name, dry_run)
     if name is not None:
@@ -193,11 +187,11 @@ def restore(
             remedy="Run it on the server's machine.",
         )
     if dry_run:
-        verdicts = nw.verify_log(backup)
+        verdicts = library().verify_log(backup)
         if not all(verdict.fits for verdict in verdicts):
             raise RefusedError("backup", "must be a backup whose hashes fit; run verify on it", got=backup)
         return Restored(str(store), None, None, None, backup, True)
-    kept = nw.restore_store(Path(backup), store)
+    kept = library().restore_store(Path(backup), store)
     return Restored(str(store), None if kept is None else str(kept), None, None, backup, False)
 
 
@@ -210,12 +204,10 @@ def _is_log(backup: str) -> bool:
 
 
 def _rebuilt(backup: str, store: Any, name: str | None, dry_run: bool) -> Restored:
-    import noisewise as nw
-
     source: Any = sys.stdin.read().splitlines() if backup == "-" else Path(backup)
-    target = nw.stores.MemoryStorage() if dry_run else store
-    made = nw.rebuild_study(source, target, name)
-    count = len(nw.load_study(target, made, read_only=True).events())
+    target = library().stores.MemoryStorage() if dry_run else store
+    made = library().rebuild_study(source, target, name)
+    count = len(library().load_study(target, made, read_only=True).events())
     return Restored(str(store), None, made, count, backup, dry_run)
 
 
@@ -255,14 +247,12 @@ def verify(
     ] = None,
 ) -> StoreVerified:
     """Compute every hash afresh. It names the first event that does not fit."""
-    import noisewise as nw
-
     thing = store
     if thing == "-":
         thing = sys.stdin.read()
         if not thing.lstrip().startswith("{"):
             problem = "standard input must be an exported log or a certificate as JSON; it is neither"
             raise RefusedError(None, problem)
-    verdicts = nw.verify_log(thing, against, study)
+    verdicts = library().verify_log(thing, against, study)
     fits = all(verdict.fits for verdict in verdicts)
     return StoreVerified(fits, [asdict(one) for one in verdicts], [str(one) for one in verdicts])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from noisewise.core.refusals import RefusedError
 from noisewise.operations.measure import job_in_words
+from noisewise.operations.opening import library
 from noisewise.operations.start import Span
 from noisewise.operations.table import Group, Limits, Opt, Outcome, operation
 from noisewise.operations.values import Amount, Costs, JsonCertificate, Shares
@@ -148,7 +149,7 @@ class Verified(Outcome):
 
 
 def _certificate_in(content: dict[str, Any]) -> "Certificate":
-    from noisewise.web.client.plain_objects import certificate_from
+    from noisewise.operations.objects import certificate_from
 
     return certificate_from(content["certificate"])
 
@@ -267,6 +268,14 @@ class Planned(Content):
     confidence: float
     bound: float | None
     forecasts: list[dict[str, Any]]
+    by_cost: bool
+    block: int | None
+    batch: int
+    rule: str
+    assumed: list[str]
+    notes: list[str]
+    withheld: list[str]
+    looks: str
     sentence: str
     more: dict[str, Any]
     _words: Any = field(default=None, repr=False)
@@ -444,9 +453,7 @@ def list_studies(
 
     Certificates that would take longer than 10 s together are left out, and shown as "…".
     """
-    import noisewise as nw
-
-    storage = nw.open_store(store, read_only=True)
+    storage = library().open_store(store, read_only=True)
     if hasattr(storage, "standings"):  # of a server, which knows them
         rows = [_shown(row, quick) for row in storage.standings()]
     else:
@@ -471,12 +478,11 @@ def _shown(row: dict[str, Any], quick: bool) -> dict[str, Any]:
 
 
 def _standing(storage: Any, name: str, quick: bool) -> dict[str, Any]:
-    import noisewise as nw
     from noisewise.study.plain import UNREADABLE, standing_of
 
     row: dict[str, Any] = {"name": name, "state": None, "leader": None, "bound": None}
     try:
-        study = nw.load_study(storage, name, read_only=True)
+        study = library().load_study(storage, name, read_only=True)
         row |= {"measurements": study.n_measurements, "options": len(study.options)}
         row |= {"last_change": _day(study.last_change), "problem": None}
         return row if quick else row | standing_of(study)

@@ -81,7 +81,7 @@ class Suggestions(Outcome):
 
 
 def _jobs_in(content: dict[str, Any]) -> "list[Job]":
-    from noisewise.web.client.plain_objects import job_from
+    from noisewise.operations.objects import job_from
 
     return [job_from(row) for row in content["jobs"]]
 
@@ -202,7 +202,7 @@ class Recorded(Outcome):
 
 def measurement_in(content: dict[str, Any]) -> "Measurement":
     """The measurement of an answer."""
-    from noisewise.web.client.plain_objects import measurement_from
+    from noisewise.operations.objects import measurement_from
 
     return measurement_from(content["measurement"])
 
@@ -423,9 +423,10 @@ def import_table(
         understood = tables.understood_table(source, reading, _described(study, reading))
     if by is not None and "item" not in understood.frame.columns:
         understood = _told_by(understood, by)
+    watch: Any = progress
     how: Any = {"unknown": "add" if add else "skip" if skip else "refuse",
                 "repeat": "others" if again else False}  # fmt: skip
-    taken = study.tell_many(understood, match=match, amend=amend, dry_run=dry_run, watch=progress, **how)
+    taken = study.tell_many(understood, match=match, amend=amend, dry_run=dry_run, watch=watch, **how)
     content = import_content(taken, len(study.pending), taken.understood, dry_run)
     return Imported(**content, _understood=taken.understood)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from noisewise.core.refusals import RefusedError
 from noisewise.operations import tables
+from noisewise.operations.opening import library
 from noisewise.operations.table import Arg, Group, Limits, Opt, Outcome, Role, Typed, operation
 from noisewise.operations.tables import (
     AllowMissing,
@@ -73,8 +74,8 @@ class Begun(Outcome):
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values; what is about results is there if there are any."""
         content = super().to_dict()
-        apart = ("told", "understood", "one_look") if self.understood is None else ()
-        apart = apart if self.one_look or apart else ("one_look",)
+        apart = {"told", "understood", "one_look"} if self.understood is None else set()
+        apart |= set() if self.one_look else {"one_look"}
         return {name: part for name, part in content.items() if name not in apart}
 
     def lines(self) -> list[str]:
@@ -119,7 +120,7 @@ class Begun(Outcome):
         "Options": "id features cost items",
         "Results to begin with": "results map ignore decimal allow_missing_se network arms "
         "counts choose looks",
-        "How values scatter": "scale noise noise_floor bounds scatter extra_scatter blocks",
+        "How values scatter": "scale noise noise_floor bounds scatter extra_scatter",
         "Model and suggestions": "model deviation span policy budget lease seed",
     },
     examples=(
@@ -170,10 +171,6 @@ def init(
     span: Span = None,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
-    blocks: Annotated[
-        Literal["contrasts", "any"],
-        Opt("contrasts: within a block, suggestions depend on differences only; any: on everything."),
-    ] = "contrasts",
     budget: Annotated[int | None, Opt("The number of measurements there will be, if that is fixed.")] = None,
     looks: Annotated[
         Literal["any time", "once"],
@@ -216,7 +213,7 @@ def init(
     question = {
         "decimal": decimal, "id": id if options else None, "features": features, "cost": cost, "model": model,
         "goal": goal, "eps": eps, "confidence": confidence, "span": span, "deviation": deviation,
-        "extra_scatter": extra_scatter, "blocks": blocks, "budget": budget, "looks": looks, "bounds": bounds,
+        "extra_scatter": extra_scatter, "budget": budget, "looks": looks, "bounds": bounds,
         "scatter": scatter, "noise": noise, "items": items, "unit": unit, "scale": scale, "policy": policy,
         "noise_floor": noise_floor, "lease": lease, "seed": seed,
     }  # fmt: skip
@@ -236,7 +233,7 @@ def init(
 #: Parameters of `init` that are about the question; `run --new` takes them as well.
 QUESTION = (
     "decimal", "id", "features", "cost", "model", "goal", "eps", "confidence", "span", "deviation",
-    "extra_scatter", "blocks", "bounds", "scatter", "noise", "items", "unit", "scale", "policy",
+    "extra_scatter", "bounds", "scatter", "noise", "items", "unit", "scale", "policy",
     "noise_floor", "lease", "seed",
 )  # fmt: skip
 
@@ -251,8 +248,6 @@ def create(store: Any, name: str, options: Any, results: Any, question: dict[str
         results: A table that was understood, or None.
         question: The parameters of `init` that are about the question.
     """
-    import noisewise as nw
-
     chosen: tuple[str | None, dict[str, Any]] = (None, {})
     if question["policy"]:
         chosen = named_with_options(question["policy"], "policy")
@@ -263,7 +258,9 @@ def create(store: Any, name: str, options: Any, results: Any, question: dict[str
         "features": question["features"] or None,
         "bounds": None if bounds is None else (bounds[0], bounds[1]),
     }
-    return nw.create_study(store, name=name, options=tables.columns_of(options), results=results, **asked)
+    return library().create_study(
+        store, name=name, options=tables.columns_of(options), results=results, **asked
+    )
 
 
 def _made(study: "Study", store: str, question: dict[str, Any], understood: Any, dry_run: bool) -> Begun:

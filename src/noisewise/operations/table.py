@@ -147,7 +147,6 @@ class Outcome:
         return {name: getattr(self, name) for name in field_names(type(self))}
 
 
-@cache
 def field_names(outcome: type[Outcome]) -> list[str]:
     """The fields of an outcome that programs see."""
     return [one.name for one in fields(outcome) if not one.name.startswith("_")]  # type: ignore[arg-type]

@@ -14,6 +14,8 @@ from noisewise.operations.values import Choices, Names, Pairs, file_or_input
 from noisewise.operations.words import table_wording
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from noisewise.study.intake.columns.understanding import Understood
 
 TABLES = "csv, tsv, txt, xlsx (FILE.xlsx#SHEET), parquet or arrow; - for a text on standard input"
@@ -238,6 +240,28 @@ Tables = Annotated[str | dict[str, str], Typed(files_typed, "TABLE...", many=Tru
 
 def understood_columns(columns: Mapping[str, list[Any]], reading: Mapping[str, Any]) -> "Understood":
     """A table that was understood where it came from: its columns are called like their roles."""
-    from noisewise.web.api.table_texts import understood_columns as understood
+    import polars as pl
 
-    return understood(columns, reading)
+    from noisewise.study.inputs.dialects.wording import PYTHON
+    from noisewise.study.inputs.read_table import ReadTable
+    from noisewise.study.intake.columns.understanding import Understood
+
+    if len({len(cells) for cells in columns.values()}) != 1:
+        raise ValueError("`columns` must be at least one, and all of the same length.")
+    frame = pl.DataFrame([_series(name, cells) for name, cells in columns.items()])
+    missing, layout = bool(reading.get("allow_missing_se")), reading.get("layout")
+    sources = {name: name for name in columns}
+    return Understood(ReadTable(frame), frame, sources, {}, [], [], missing, PYTHON, ".", layout)
+
+
+def _series(name: str, cells: list[Any]) -> "pl.Series":
+    import polars as pl
+
+    from noisewise.study.intake.roles import NAME, ROLE
+
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if ROLE[name].kind == NAME and name != "arm" and not kinds <= {str}:
+        raise ValueError(f"column {name!r} must be texts.")
+    if not kinds:
+        return pl.Series(name, cells, dtype=pl.String)
+    return pl.Series(name, cells, strict=False) if kinds == {int, float} else pl.Series(name, cells)

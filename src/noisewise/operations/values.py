@@ -5,7 +5,7 @@ A type says by itself what JSON has for it. `Typed` adds how people type it: 0.3
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -119,7 +119,7 @@ def choices(texts: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def names(texts: tuple[str, ...]) -> list[str]:
+def names(texts: Iterable[str]) -> list[str]:
     """Names, repeated or with commas between them."""
     return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 

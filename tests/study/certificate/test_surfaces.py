@@ -5,12 +5,12 @@ import math
 import re
 
 import pytest
-from tests.support.report_states import LOGS, STATES
 from click.testing import CliRunner
+from noisewise.cli.terminal.flags import in_flags
+from tests.support.report_states import LOGS, STATES
 
 import noisewise as nw
 from noisewise.cli.app import app
-from noisewise.cli.terminal.flags import in_flags
 from noisewise.core.support.words import rounded_up
 
 #: What none may say while nothing is certified.
