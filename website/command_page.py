@@ -17,8 +17,8 @@ HEAD = """\
 Every change of a study is written whole
 or not at all. `NO_COLOR` is respected; words fit 80 columns where there is no terminal; warnings and progress
 bars go to standard error.
-Shell completion: `eval "$(_NOISEWISE_COMPLETE=bash_source noisewise)"` in `~/.bashrc`, or with `zsh_source` or
-`fish_source`.
+Shell completion: `eval "$(_NOISEWISE_COMPLETE=bash_source noisewise)"` in `~/.bashrc`, or with
+`zsh_source` or `fish_source`.
 
 Problems, schedules and rules take options after colons: `sphere:n_actions=100:dim=10`,
 `log-uniform:low=0.01`, `weighted_oful:noise=sub-gaussian`.
@@ -95,9 +95,9 @@ def reference() -> str:
     """The whole page."""
     context = click.Context(app, info_name="noisewise")
     pages = [HEAD.replace("{exits}", as_table()), _page("noisewise", app)]
-    for name in app.list_commands(context):
-        sub = app.get_command(context, READ if name == "TABLE" else name)
-        pages.append(_page(f"noisewise {name}" if name != "TABLE" else "noisewise", sub))
+    for name in (READ, *app.list_commands(context)):
+        shown = "noisewise" if name == READ else f"noisewise {name}"
+        pages.append(_page(shown, app.get_command(context, name)))
     return "\n".join([*pages, TAIL.replace("{fields}", _fields())])
 
 

@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from noisewise.cli.terminal import threads
+
+from noisewise.cli import threads
 
 #: Those that this process may use.
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -14,7 +14,7 @@ class FilesFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         if not self.folder.is_dir():
-            raise ValueError(f"`files` must be a folder; there is none called {str(folder)!r}.")
+            raise ValueError(f"--files must be a folder; there is none called {str(folder)!r}.")
 
     def to_read(self, name: str, given: str, *, folders: bool = False) -> str:
         """The path of a file that is there.

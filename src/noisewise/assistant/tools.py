@@ -8,7 +8,7 @@ from noisewise.assistant.folder import CLOSED, FilesFolder
 from noisewise.core.refusals import JSON, RefusedError
 from noisewise.core.support.checks import nearest
 from noisewise.operations.schemas import given_model, wrong_kinds
-from noisewise.operations.table import Operation, Outcome, Param, Role, load_table
+from noisewise.operations.table import Operation, Param, Result, Role, load_table
 from noisewise.operations.words import lifted, speaking
 
 ONLY_READS = "this server only reads: a person can start it with --allow-write"
@@ -53,7 +53,8 @@ class Tool(NamedTuple):
     @property
     def rehearses(self) -> bool:
         """Whether it only shows what would happen."""
-        return self.op.writes and "dry_run" in self.op.params and not self.permissions.write
+        can = self.op.opens == "study" and "dry_run" in self.op.params
+        return self.op.writes and can and not self.permissions.write
 
     @property
     def writes(self) -> bool:
@@ -102,11 +103,11 @@ class Tool(NamedTuple):
         params = self.params
         try:
             read = given_model(self.op, params.values()).model_validate(wanted)
-            if study is not None and not isinstance(study, str):
-                raise RefusedError("study", "must be a text", got=study)
         except ValidationError as problem:
             refusal = wrong_kinds(problem.errors(), list(params))
             raise ValueError(refusal.said(JSON)) from None
+        if study is not None and not isinstance(study, str):
+            raise ValueError(RefusedError("study", "must be a text", got=study).said(JSON))
         checked = {name: part for name, part in read.model_dump(mode="json").items() if name in wanted}
         if needs_file(self.op) and not any(params[name].type is Path for name in checked):
             name = next(name for name, param in params.items() if param.type is Path)
@@ -196,7 +197,7 @@ class Toolbox:
         raise ValueError(f"there is no tool {name!r}.{nearest(name, sorted(self.tools))}")
 
 
-def done(tool: Tool, given: Mapping[str, Any]) -> tuple[Outcome, dict[str, Any]]:
+def done(tool: Tool, given: Mapping[str, Any]) -> tuple[Result, dict[str, Any]]:
     """Run an operation on the store of the server: its outcome, and the name of the study."""
     import noisewise as nw
 

@@ -59,7 +59,7 @@ def run_tool(tool: Tool, given: Mapping[str, Any], *, json: bool) -> ToolAnswer:
             outcome, about = done(tool, given)
             text = outcome.text
             content = outcome.to_dict()
-            if json and (text is None or content.get("rows")):
+            if json and not outcome.is_text:
                 schema = getattr(outcome, "schema", tool.name)
                 printed = strict_json({"schema": f"noisewise.{schema}/1", **about, **content})
             else:

@@ -56,7 +56,7 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return their names, in the order of the help."""
-        return [name for rows in self._by_group().values() for name, _ in rows]
+        return [name for rows in self._by_group().values() for name, _ in rows if name != "TABLE"]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Return the command of this name."""

@@ -13,10 +13,12 @@ from noisewise.cli.printing import print_json, progress_shown, say, told_warning
 from noisewise.cli.shell import ShellWords, click_param, stores
 from noisewise.cli.threads import begin_with_one, threads_for
 from noisewise.core.refusals import Problems, Sentence
-from noisewise.operations.table import Operation, Outcome, Param, params_of
+from noisewise.operations.table import Operation, Param, Result, params_of
 from noisewise.operations.words import lifted, said, speaking
 
 STORE = "The store: a file, postgresql://user@host/database, or https://host of a server."
+#: How a sentence begins that says why there is no certificate, with parameters of Python in it.
+WITHHELD = "Certificate withheld:"
 #: The words behind -- of a command that runs another one.
 BEHIND = "noisewise.behind_dashes"
 #: The command for a table that is given alone: ``noisewise results.csv``.
@@ -24,7 +26,7 @@ READ = "read-table"
 NUMBER = tuple("0123456789.")
 
 
-class Command(click.Command):
+class NoisewiseCommand(click.Command):
     """A command whose refusals are sentences about what was typed.
 
     Args:
@@ -36,6 +38,7 @@ class Command(click.Command):
 
     numbers = False
     behind = False
+    light = True  # whether it begins with one thread
 
     def __init__(
         self,
@@ -56,16 +59,18 @@ class Command(click.Command):
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Read what was typed, and refuse all of it that is wrong at once."""
+        if self.light:
+            begin_with_one()
         if self.behind:
             at = args.index("--") if "--" in args else len(args)
             context.meta[BEHIND], args = args[at + 1 :], args[:at]
         if self.numbers:
             self._refuse_unknown(context, args)
             context.ignore_unknown_options = any(arg[:1] == "-" and arg[1:2] in NUMBER for arg in args)
-        rest = super().parse_args(context, args)
-        problems = Problems()
-        problems.found += context.meta.get("noisewise.problems", [])
         with self.refused():
+            rest = super().parse_args(context, args)
+            problems = Problems()
+            problems.found += context.meta.get("noisewise.problems", [])
             problems.raise_any()
         return rest
 
@@ -140,7 +145,7 @@ def _section(formatter: click.HelpFormatter, title: str, rows: list[Any]) -> Non
             formatter.write_dl(rows)
 
 
-class OperationCommand(Command):
+class OperationCommand(NoisewiseCommand):
     """An operation as a command.
 
     Args:
@@ -173,7 +178,6 @@ class OperationCommand(Command):
             given.pop("store", None)
         rehearsed = self.rehearses and typed["dry_run"]
         writes = self.op.writes and not given.get("dry_run", False) and not rehearsed
-        begin_with_one()
         with self.refused(), opened(self.op, typed, writes=writes, rehearsed=rehearsed) as (thing, about):
             with told_warnings() as warned, progress_shown():
                 outcome = self.op(thing, **given)
@@ -183,17 +187,17 @@ class OperationCommand(Command):
         context.exit(outcome.code)
 
 
-def report(op: Operation, outcome: Outcome, about: Any, more: dict[str, Any], *, json: bool) -> None:
+def report(op: Operation, outcome: Result, about: Any, more: dict[str, Any], *, json: bool) -> None:
     """Print an outcome for a program, or for people."""
     text = outcome.text
     content = outcome.to_dict()
-    if json and (text is None or content.get("rows")):
+    if json and not outcome.is_text:
         print_json(getattr(outcome, "schema", op.name), {**about, **content, **more})
     elif text is not None:
         for piece in text:
             click.echo(piece, nl=False)
     else:
-        say([said(line) for line in outcome.lines()])
+        say([said(line) if line.startswith(WITHHELD) else line for line in outcome.lines()])
         if "dry_run" in more:
             say("This was a dry run: nothing was changed.")
 
@@ -243,7 +247,7 @@ def rehearsal(store: str, name: str | None) -> Any:
     return nw.load_study(copy, found)
 
 
-class FunctionCommand(Command):
+class FunctionCommand(NoisewiseCommand):
     """A command that is a function: it opens and prints by itself.
 
     Args:
@@ -262,8 +266,6 @@ class FunctionCommand(Command):
 
     def invoke(self, context: click.Context) -> None:
         """Call the function."""
-        if self.light:
-            begin_with_one()
         given = self.given(context)
         if self.behind:
             given["command"] = context.meta[BEHIND]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from noisewise.cli.exits import DIFFERS, NOT_YET, leave
+from noisewise.cli.exits import INTERRUPTED as STOPPED
 from noisewise.cli.options import Json, Name, Store
 from noisewise.cli.printing import print_json, say, told_warnings
 from noisewise.cli.run_new_study import question_params
@@ -112,7 +113,7 @@ def run(
         leave("run", DIFFERS)
     except KeyboardInterrupt:
         click.echo(INTERRUPTED, err=True)
-        raise
+        leave("run", STOPPED)
     finally:
         children.close()
     _report(begun, done, failures, json)

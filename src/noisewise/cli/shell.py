@@ -9,6 +9,7 @@ from click.shell_completion import CompletionItem
 
 from noisewise.core.refusals import RefusedError, Sentence, Words
 from noisewise.operations.table import Api, Arg, Param
+from noisewise.operations.words import NAMES, lifted
 
 #: What a type is called in a refusal, and in the help.
 CALLED = {int: "a whole number", float: "a number"}
@@ -23,9 +24,14 @@ OF_COMMAND = {
     "release": {"job": "JOB"},
     "init": {"table": "--from", "metric": "--choose metric=NAME", "task": "--choose task=NAME"},
     "plan": {"sigma": "--noise"},
-    "rename": {"name": "NAME"},
-    "exclude": {"name": "OPTION"},
+    "rename": {"name": "NEW"},
+    "restore": {"log": "BACKUP"},
 }
+#: Columns of tables: in messages about tables, these words mean columns.
+COLUMNS = frozenset((
+    "option", "plus", "minus", "value", "se", "var", "sd", "n", "ci", "level", "values", "successes",
+    "trials", "block", "instrument", "key", "by", "note", "at", "cost", "job", "item",
+))  # fmt: skip
 #: Choices that only readers of files have.
 OF_READERS = (
     "exit_codes", "names", "version", "how", "missing", "status", "reducer", "baseline", "better", "split",
@@ -44,13 +50,21 @@ class ShellWords(Words):
     typed = True
 
     def __init__(self, params: Mapping[str, Param], command: str = "") -> None:
-        self.params, self.elsewhere = params, ELSEWHERE | OF_COMMAND.get(command, {})
+        self.params, self.own = params, OF_COMMAND.get(command, {})
+        self.columns = {"import": COLUMNS, "init": COLUMNS - set(params)}.get(command, frozenset())
+        more = (*params, *self.own, *(OF_READERS if self.columns else ()))
+        #: Parameters that plain sentences may name.
+        self.names = NAMES.union(more)
 
     def name(self, parameter: str) -> str:
         """Return the flag, or the place in capitals."""
         param = self.params.get(parameter)
-        if parameter in self.elsewhere and (param is None or isinstance(param.form, Api)):
-            return self.elsewhere[parameter]
+        if parameter in self.columns:
+            return f"`{parameter}`"
+        if parameter in self.own:
+            return self.own[parameter]
+        if parameter in ELSEWHERE and (param is None or isinstance(param.form, Api)):
+            return ELSEWHERE[parameter]
         if param is None:
             return f"--{parameter.replace('_', '-')}"
         if isinstance(param.form, Arg):
@@ -64,16 +78,20 @@ class ShellWords(Words):
             return f"--{plain}"
         if param is None and parameter in OF_READERS:
             return f"--choose {parameter}={plain or 'NAME'}"
-        if value in ("", "True") or parameter == "repeat":
+        if value in ("", "True") or parameter == "repeat" or parameter in self.columns:
             return self.name(parameter)
         if param is not None and param.form.flag == plain:
             return self.name(parameter)
-        if param is not None and value[0] in "[(.{":  # an example, for which the help has a better one
-            plain = metavar_of(param)
-        elif value[0] == "(":
+        if value[0] == "(" and any(sign.isdigit() for sign in value):
             plain = value[1:-1].replace(", ", ",")
+        elif param is not None and value[0] in "[(.{":  # an example, for which the help has a better one
+            plain = metavar_of(param)
         quoted = f'"{plain}"' if set(plain) & set(" ;") else plain
         return f"{self.name(parameter)} {quoted}"
+
+    def call(self, operation: str) -> str:
+        """Return the command."""
+        return f"`noisewise {operation}`"
 
 
 def flags_of(param: Param) -> list[str]:
@@ -150,8 +168,8 @@ class TypedValue(click.ParamType):  # type: ignore[type-arg]
         except RefusedError as problem:
             return _kept(context, problem.about(self.param.name))
         except ValueError as problem:
-            if kind not in CALLED:
-                return _kept(context, RefusedError(self.param.name, "{text}", text=str(problem).rstrip(".")))
+            if kind not in CALLED or self.param.typed is not None:
+                return _kept(context, lifted(problem))
             return _kept(context, RefusedError(self.param.name, f"must be {CALLED[kind]}", got=value))
 
 
@@ -183,8 +201,7 @@ def all_read(param: Param) -> Callable[..., Any]:
         except RefusedError as problem:
             return _kept(context, problem.about(param.name))
         except ValueError as problem:
-            refusal = RefusedError(None, "{text}", text=str(problem).rstrip("."))
-            return _kept(context, refusal)
+            return _kept(context, lifted(problem))
 
     return read
 

@@ -31,6 +31,10 @@ class Words:
         """Return what to write for a value, as in "{model="linear"}"; an empty value stands for any."""
         return f"{parameter}={value}"
 
+    def call(self, operation: str) -> str:
+        """Return how an operation is called, as in "{ask()} says what comes next"."""
+        return f"{operation}()"
+
 
 class JsonWords(Words):
     """The words of HTTP and MCP, where parameters are fields of a JSON object."""
@@ -43,6 +47,10 @@ class JsonWords(Words):
         """Return the field and its value."""
         shown = {"True": "true", "False": "false", "None": "null"}.get(value, value)
         return f'"{parameter}": {shown}' if value else f'"{parameter}"'
+
+    def call(self, operation: str) -> str:
+        """Return the name of the operation."""
+        return f'"{operation}"'
 
 
 PYTHON, JSON = Words(), JsonWords()
@@ -216,7 +224,10 @@ def _with_names(text: str, words: Words) -> Iterator[str]:
         yield literal
         if field is not None:
             name, equals, value = f"{field}:{form}".removesuffix(":").partition("=")
-            yield words.given(name, value) if equals else words.name(name)
+            if name.endswith("()"):
+                yield words.call(name[:-2])
+            else:
+                yield words.given(name, value) if equals else words.name(name)
 
 
 def _closed(text: str) -> str:

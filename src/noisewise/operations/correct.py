@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from noisewise.core.refusals import RefusedError
 from noisewise.operations import tables
-from noisewise.operations.measure import NEVER_INVENT, Measured, Recorded, measurement_in
+from noisewise.operations.measure import NEVER_INVENT, MeasuredFields, TellOutcome, measurement_in
 from noisewise.operations.start import Deviation, ExtraScatter, Span
-from noisewise.operations.table import Api, Arg, Group, Opt, Outcome, Role, operation
+from noisewise.operations.table import Api, Arg, Group, Opt, Result, Role, operation
 from noisewise.operations.tables import Decimal, Options
 from noisewise.operations.values import OptionName, Reason
 
@@ -18,7 +18,7 @@ MeasurementId = Annotated[str, Arg("The measurement's id (m-17) or key.", metava
 
 
 @dataclass
-class Voided(Outcome):
+class VoidOutcome(Result):
     """A measurement that no longer counts."""
 
     measurement: str
@@ -30,10 +30,10 @@ class Voided(Outcome):
 
 
 @operation(Group.CORRECT, role=Role.OWNER, corrects=True)
-def void(study: "Study", measurement: MeasurementId, reason: Reason) -> Voided:
+def void(study: "Study", measurement: MeasurementId, reason: Reason) -> VoidOutcome:
     """Take a measurement out of the analysis; it stays in the log."""
     study.void(measurement, reason)
-    return Voided(measurement, reason)
+    return VoidOutcome(measurement, reason)
 
 
 def _amended_again(events: list[Any]) -> dict[str, Any]:
@@ -54,19 +54,19 @@ def amend(
     reason: Reason,
     value: Annotated[float | str | None, Opt("The corrected value.")] = None,
     option: Annotated[str | None, Opt("The option that was really measured.")] = None,
-    **told: Unpack[Measured],
-) -> Recorded:
+    **told: Unpack[MeasuredFields],
+) -> TellOutcome:
     """Correct a measurement. What is given here replaces what was told; the old stays in the log."""
     from noisewise.study.plain import measurement_row
 
     given: dict[str, Any] = {name: part for name, part in told.items() if part is not None}
     given |= {} if option is None else {"option": option}
     measured = study.amend(measurement, reason, value, **given)
-    return Recorded(measurement_row(measured), measured)
+    return TellOutcome(measurement_row(measured), measured)
 
 
 @dataclass
-class Excluded(Outcome):
+class ExcludeOutcome(Result):
     """An option that was taken out of the comparison, or back into it."""
 
     option: str
@@ -84,7 +84,7 @@ def exclude(
     option: OptionName,
     reason: Annotated[str | None, Arg("The reason, in a few words; it is kept.")] = None,
     undo: Annotated[bool, Opt("Take an excluded option back into the comparison.")] = False,
-) -> Excluded:
+) -> ExcludeOutcome:
     """Take an option out of the comparison; its measurements stay."""
     if undo:
         study.include(option)
@@ -92,11 +92,11 @@ def exclude(
         raise RefusedError("reason", "must say why the option is excluded")
     else:
         study.exclude(option, reason)
-    return Excluded(option, reason, undo)
+    return ExcludeOutcome(option, reason, undo)
 
 
 @dataclass
-class Added(Outcome):
+class AddOutcome(Result):
     """Options that were added."""
 
     added: list[str]
@@ -121,14 +121,14 @@ def add(
         str | None, Opt("The column with the names; default: as in init.", metavar="COLUMN")
     ] = None,
     decimal: Decimal = None,
-) -> Added:
+) -> AddOutcome:
     """Add options, with the same columns as the first ones."""
     added = study.add_options(tables.columns_of(options), id=id, decimal=decimal)
-    return Added(added, len(study.options))
+    return AddOutcome(added, len(study.options))
 
 
 @dataclass
-class Switched(Outcome):
+class SwitchOutcome(Result):
     """The model from now on."""
 
     model: str
@@ -161,7 +161,7 @@ def switch(
         Opt("All is measured: bounds hold for one look only; there is no way back.", "--final", flag="once"),
     ] = None,
     reason: Annotated[str | None, Opt("The reason, in a few words; it is kept.")] = None,
-) -> Switched:
+) -> SwitchOutcome:
     """Use another model from now on. The measurements stay, and the log keeps the change."""
     from noisewise.study.log.looks import COST
     from noisewise.study.plain import certificate_of
@@ -170,14 +170,14 @@ def switch(
     study.switch(
         model, deviation=deviation, extra_scatter=extra_scatter, span=span, looks=looks, reason=reason
     )
-    return Switched(
+    return SwitchOutcome(
         study.model, study.deviation, study.extra_scatter, was, study.looks, certificate_of(study),
         lambda: [*([COST] if looks else []), *repr(study).splitlines()],
     )  # fmt: skip
 
 
 @dataclass
-class PolicySet(Outcome):
+class PolicyOutcome(Result):
     """The rule that makes suggestions from now on."""
 
     policy: str
@@ -188,7 +188,7 @@ def policy(
     study: "Study",
     name: Annotated[str | None, Api("The rule; default: the present one, as it is installed now.")] = None,
     options: Annotated[dict[str, Any] | None, Api("Its options.")] = None,
-) -> PolicySet:
+) -> PolicyOutcome:
     """Let another rule make suggestions from now on."""
     study.set_policy(name, **options or {})
-    return PolicySet(study.policy)
+    return PolicyOutcome(study.policy)

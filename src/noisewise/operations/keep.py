@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from noisewise.core.refusals import RefusedError
 from noisewise.operations.opening import library
-from noisewise.operations.table import Arg, Group, Opt, Outcome, Role, operation
+from noisewise.operations.table import Arg, Group, Opt, Result, Role, operation
 from noisewise.operations.values import DryRun
 
 WRITERS = {".csv": "csv", ".parquet": "write_parquet", ".jsonl": "write_ndjson"}
@@ -31,7 +31,7 @@ def write_table(frame: Any, path: Path) -> None:
 
 
 @dataclass
-class Exported(Outcome):
+class ExportOutcome(Result):
     """A log or a table: as text, as rows, or written to a file."""
 
     what: str
@@ -43,6 +43,11 @@ class Exported(Outcome):
     def text(self) -> Iterable[str] | None:
         """The log or the table itself."""
         return self._text
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is the log itself, which is JSON lines already."""
+        return self.what == "log" and self.written is None
 
     def lines(self) -> list[str]:
         """Return where it is."""
@@ -63,7 +68,7 @@ def export(
         Path | None,
         Opt("The file: .jsonl for the log; .csv, .parquet or .jsonl for a table.", "--out", "-o", local=True),
     ] = None,
-) -> Exported:
+) -> ExportOutcome:
     """Write a study as JSON lines (see restore), or one of its tables."""
     from noisewise.study.inputs.delimited import write_delimited
     from noisewise.study.log.export import log_lines, write_log
@@ -71,19 +76,19 @@ def export(
     storage, name = log
     if what == "log":
         if out is None:  # even a log that no study can be made of
-            return Exported(what, [], _text=(f"{line}\n" for line in log_lines(storage, name)))
+            return ExportOutcome(what, [], _text=(f"{line}\n" for line in log_lines(storage, name)))
         write_log(storage, name, out)
-        return Exported(what, len(storage.read(name)), str(out))
+        return ExportOutcome(what, len(storage.read(name)), str(out))
     frame = library().load_study(storage, name, read_only=True).frame(what)
     if out is not None:
         write_table(frame, out)
-        return Exported(what, len(frame), str(out))
+        return ExportOutcome(what, len(frame), str(out))
     rows = [json.loads(line) for line in frame.write_ndjson().splitlines()]
-    return Exported(what, rows, _text=[write_delimited(frame)])
+    return ExportOutcome(what, rows, _text=[write_delimited(frame)])
 
 
 @dataclass
-class Renamed(Outcome):
+class RenameOutcome(Result):
     """A study's new name."""
 
     study: str
@@ -100,14 +105,14 @@ def rename(
     name: Annotated[str, Arg("The study's name now.")],
     new: Annotated[str, Arg("Its new name.")],
     dry_run: DryRun = False,
-) -> Renamed:
+) -> RenameOutcome:
     """Give a study another name; work on it goes on undisturbed."""
     storage = library().open_store(store)
     if not dry_run:
         storage.rename(name, new)
     elif name not in storage.names() or new in storage.names():
         _refuse_name(name, new, storage.names())
-    return Renamed(new, name)
+    return RenameOutcome(new, name)
 
 
 def _refuse_name(name: str, new: str, names: list[str]) -> None:
@@ -117,7 +122,7 @@ def _refuse_name(name: str, new: str, names: list[str]) -> None:
 
 
 @dataclass
-class BackedUp(Outcome):
+class BackupOutcome(Result):
     """The copy of a store."""
 
     studies: list[str]
@@ -131,13 +136,13 @@ class BackedUp(Outcome):
 @operation(Group.KEEP, on="shell mcp")
 def backup(
     store: Any, path: Annotated[Path, Arg("The file to write.", metavar="PATH", local=True)]
-) -> BackedUp:
+) -> BackupOutcome:
     """Copy every study of a store to a new file. Others may go on working."""
-    return BackedUp(library().backup_store(store, path), str(path))
+    return BackupOutcome(library().backup_store(store, path), str(path))
 
 
 @dataclass
-class Restored(Outcome):
+class RestoreOutcome(Result):
     """A store that holds a backup, or a study that was rebuilt from its log."""
 
     written: str
@@ -170,7 +175,7 @@ def restore(
         Opt("The name of a study from a log; default: as in the log.", "--study", "-s", metavar="NAME"),
     ] = None,
     dry_run: DryRun = False,
-) -> Restored:
+) -> RestoreOutcome:
     """Replace a store (a file) with a backup of it, or rebuild one study from its exported log.
 
     The backup is checked first, and the old file is kept beside it. Refused while others have the store open.
@@ -190,9 +195,9 @@ def restore(
         verdicts = library().verify_log(backup)
         if not all(verdict.fits for verdict in verdicts):
             raise RefusedError("backup", "must be a backup whose hashes fit; run verify on it", got=backup)
-        return Restored(str(store), None, None, None, backup, True)
+        return RestoreOutcome(str(store), None, None, None, backup, True)
     kept = library().restore_store(Path(backup), store)
-    return Restored(str(store), None if kept is None else str(kept), None, None, backup, False)
+    return RestoreOutcome(str(store), None if kept is None else str(kept), None, None, backup, False)
 
 
 def _is_log(backup: str) -> bool:
@@ -203,16 +208,16 @@ def _is_log(backup: str) -> bool:
         return opened.read(1) == b"{"
 
 
-def _rebuilt(backup: str, store: Any, name: str | None, dry_run: bool) -> Restored:
+def _rebuilt(backup: str, store: Any, name: str | None, dry_run: bool) -> RestoreOutcome:
     source: Any = sys.stdin.read().splitlines() if backup == "-" else Path(backup)
     target = library().stores.MemoryStorage() if dry_run else store
     made = library().rebuild_study(source, target, name)
     count = len(library().load_study(target, made, read_only=True).events())
-    return Restored(str(store), None, made, count, backup, dry_run)
+    return RestoreOutcome(str(store), None, made, count, backup, dry_run)
 
 
 @dataclass
-class StoreVerified(Outcome):
+class VerifyOutcome(Result):
     """Whether all hashes fit."""
 
     fits: bool
@@ -245,7 +250,7 @@ def verify(
     study: Annotated[
         str | None, Opt("The study; default: the only one.", "--study", "-s", metavar="NAME")
     ] = None,
-) -> StoreVerified:
+) -> VerifyOutcome:
     """Compute every hash afresh. It names the first event that does not fit."""
     thing = store
     if thing == "-":
@@ -255,4 +260,4 @@ def verify(
             raise RefusedError(None, problem)
     verdicts = library().verify_log(thing, against, study)
     fits = all(verdict.fits for verdict in verdicts)
-    return StoreVerified(fits, [asdict(one) for one in verdicts], [str(one) for one in verdicts])
+    return VerifyOutcome(fits, [asdict(one) for one in verdicts], [str(one) for one in verdicts])

@@ -11,7 +11,7 @@ from noisewise.core.refusals import RefusedError
 from noisewise.operations.measure import job_in_words
 from noisewise.operations.opening import library
 from noisewise.operations.start import Span
-from noisewise.operations.table import Group, Limits, Opt, Outcome, operation
+from noisewise.operations.table import Between, Group, Opt, Result, operation
 from noisewise.operations.values import Amount, Costs, JsonCertificate, Shares
 from noisewise.operations.words import said
 
@@ -24,7 +24,7 @@ DISAGREES, NOT_YET, WITHHELD = 1, 3, 4
 SHOWN = 10
 
 
-class Content(Outcome):
+class WordedOutcome(Result):
     """An outcome whose content is made elsewhere, with words of its own."""
 
     _words: Callable[[], list[str]]
@@ -41,7 +41,7 @@ class Content(Outcome):
 
 
 @dataclass
-class Status(Outcome):
+class StatusOutcome(Result):
     """Where a study is: its certificate, measurements, and suggestions under way."""
 
     options: int
@@ -101,15 +101,15 @@ def named_in(certificate: dict[str, Any]) -> str | None:
 
 
 @operation(Group.LOOK, path="", returns=lambda content: content)
-def status(study: "Study") -> Status:
+def status(study: "Study") -> StatusOutcome:
     """Show how a study is going: the leader, the bound, and what is under way."""
     content = status_content(study)
-    known = {name: content.pop(name) for name in list(content) if name in Status.__dataclass_fields__}
-    return Status(**{"more": content} | known, _study=study)
+    known = {name: content.pop(name) for name in list(content) if name in StatusOutcome.__dataclass_fields__}
+    return StatusOutcome(**{"more": content} | known, _study=study)
 
 
 @dataclass
-class Certified(Outcome):
+class CertifyOutcome(Result):
     """The certificate, or whether one agrees with the log."""
 
     certificate: dict[str, Any]
@@ -130,7 +130,7 @@ class Certified(Outcome):
 
 
 @dataclass
-class Verified(Outcome):
+class ComparedOutcome(Result):
     """Whether a certificate agrees with the log."""
 
     agrees: bool
@@ -168,7 +168,7 @@ def certify(
     verify: Annotated[JsonCertificate | None, Opt("Compute this certificate afresh from the log.")] = None,
     out: Annotated[Path | None, Opt("Write the certificate as JSON.", "--out", "-o", local=True)] = None,
     why: Annotated[bool, Opt("List every assumption it rests on.", local=True)] = False,
-) -> Certified | Verified:
+) -> CertifyOutcome | ComparedOutcome:
     """State how far from the best the recommended option can be, and whether you may stop."""
     from noisewise.core.support.files import written_whole
     from noisewise.study.plain import certificate_of
@@ -184,10 +184,10 @@ def certify(
     words[1:1] = map(said, remedies)
     words += [f"Wrote {out}."] if out else []
     remedy = said(remedies[0]) if remedies else None
-    return Certified(certificate_of(study), remedy, [str(out)] if out else [], words)
+    return CertifyOutcome(certificate_of(study), remedy, [str(out)] if out else [], words)
 
 
-def _verified(study: "Study", claimed: dict[str, Any]) -> Verified:
+def _verified(study: "Study", claimed: dict[str, Any]) -> ComparedOutcome:
     from noisewise.study.certificate.certificate import claimed_in
     from noisewise.study.creation import compare_certificate
 
@@ -199,14 +199,16 @@ def _verified(study: "Study", claimed: dict[str, Any]) -> Verified:
     try:
         compared = compare_certificate(text, study)
     except ValueError as refusal:
-        return Verified(False, str(refusal), f"The log disagrees: {refusal}")
+        return ComparedOutcome(False, str(refusal), f"The log disagrees: {refusal}")
     if problem := compared.about_words:
-        return Verified(False, problem, f"The log disagrees: {problem}")
-    return Verified(True, None, f"The log agrees{compared.about_time}: {compared.certificate.sentence}")
+        return ComparedOutcome(False, problem, f"The log disagrees: {problem}")
+    return ComparedOutcome(
+        True, None, f"The log agrees{compared.about_time}: {compared.certificate.sentence}"
+    )
 
 
 @dataclass
-class Glance(Outcome):
+class BoundOutcome(Result):
     """The bound, without looking whether the measurements fit."""
 
     bound: float | None
@@ -216,15 +218,15 @@ class Glance(Outcome):
     Group.LOOK, on="http client", method="_bound_now",
     returns=lambda content: float("inf") if content["bound"] is None else content["bound"],
 )  # fmt: skip
-def bound(study: "Study") -> Glance:
+def bound(study: "Study") -> BoundOutcome:
     """Return the bound alone, which is no certificate: whether the measurements fit is not checked."""
     from noisewise.core.support.strict_json import plain
 
-    return Glance(plain(study._bound_now()))
+    return BoundOutcome(plain(study._bound_now()))
 
 
 @dataclass
-class Checked(Content):
+class CheckOutcome(WordedOutcome):
     """Whether the measurements fit the model and their error bars."""
 
     ok: bool
@@ -247,13 +249,13 @@ class Checked(Content):
     Group.LOOK, here=True,
     exits={0: "nothing speaks against it", WITHHELD: "a problem withholds the certificate"},
 )  # fmt: skip
-def check(study: "Study") -> Checked:
+def check(study: "Study") -> CheckOutcome:
     """Check whether the measurements fit the model and their error bars."""
     from noisewise.study.plain import check_row
 
     found = study.check()
     content: Any = check_row(found, said)
-    return Checked(
+    return CheckOutcome(
         **content,
         _words=lambda: [said(line) for line in str(found).splitlines()],
         _code=0 if found.ok else WITHHELD,
@@ -261,7 +263,7 @@ def check(study: "Study") -> Checked:
 
 
 @dataclass
-class Planned(Content):
+class PlanOutcome(WordedOutcome):
     """How many more measurements it takes."""
 
     eps: float | None
@@ -303,17 +305,17 @@ def plan(
     ] = None,
     eps: Annotated[Amount | None, Opt("The bound to reach; default: the study's.")] = None,
     span: Span = None,
-    paths: Annotated[int, Opt("The largest number of futures that are simulated."), Limits(2, 1000)] = 60,
-    seed: Annotated[int, Opt("Random seed of the simulation."), Limits(0, 2**63 - 1)] = 0,
+    paths: Annotated[int, Opt("The largest number of futures that are simulated."), Between(2, 1000)] = 60,
+    seed: Annotated[int, Opt("Random seed of the simulation."), Between(0, 2**63 - 1)] = 0,
     block: Annotated[
         int | None,
         Opt("How many measurements a coming block (a day) will hold; default: as usual so far."),
-        Limits(1, 10_000),
+        Between(1, 10_000),
     ] = None,
     batch: Annotated[
         int | None,
         Opt("How many are asked for at once, in one block; default: one by one."),
-        Limits(1, 10_000),
+        Between(1, 10_000),
     ] = None,
     on: Annotated[
         str | None,
@@ -323,19 +325,19 @@ def plan(
             local=True,
         ),
     ] = None,
-) -> Planned:
+) -> PlanOutcome:
     """Forecast how many more measurements (and days) it takes."""
     levels: Any = {"noise": noise, "menu": menu}
     made = study.plan(
         **levels, eps=eps, span=span, paths=paths, seed=seed, block=block, batch=batch, on=on
     )  # fmt: skip
     content = made.to_plain()
-    known = {name: content.pop(name) for name in list(content) if name in Planned.__dataclass_fields__}
-    return Planned(**known, more=content, _words=lambda: str(made).splitlines())
+    known = {name: content.pop(name) for name in list(content) if name in PlanOutcome.__dataclass_fields__}
+    return PlanOutcome(**known, more=content, _words=lambda: str(made).splitlines())
 
 
 @dataclass
-class Ledger(Content):
+class WorthOutcome(WordedOutcome):
     """What each measurement contributed."""
 
     sentence: str
@@ -360,7 +362,7 @@ def worth(
     out: Annotated[
         Path | None, Opt("Write the ledger (.csv, .parquet, .jsonl).", "--out", "-o", local=True)
     ] = None,
-) -> Ledger:
+) -> WorthOutcome:
     """Show what each measurement contributed: precision, information, the bound before and after."""
     from noisewise.operations.keep import write_table
     from noisewise.study.plain import worth_row
@@ -375,11 +377,11 @@ def worth(
         lines = str(found).splitlines() if by is None else [found.sentence, *found.lines_by(by)]
         return [*lines, *(f"Wrote {path}." for path in written)]
 
-    return Ledger(**worth_row(found, groups), written=written, _words=words)
+    return WorthOutcome(**worth_row(found, groups), written=written, _words=words)
 
 
 @dataclass
-class Reported(Outcome):
+class ReportOutcome(Result):
     """The page that was written."""
 
     sentence: str
@@ -398,12 +400,12 @@ def report(
     plan: Annotated[bool, Opt("Also forecast how many more it takes; that takes a while.")] = False,
     noise: Annotated[Shares | None, Opt("How noisy measurements will be; see plan.")] = None,
     menu: Annotated[Costs | None, Opt("Levels of noise to choose from, with their costs; see plan.")] = None,
-) -> Reported:
+) -> ReportOutcome:
     """Write everything about a study as one HTML page. It needs neither a network nor scripts."""
     levels: Any = {"noise": noise, "menu": menu}
     made = study.plan(**levels) if noise or menu else plan
     written = study.report(out, plan=made)
-    return Reported(study.certificate().sentence, [str(written)])
+    return ReportOutcome(study.certificate().sentence, [str(written)])
 
 
 #: Seconds after which `list` leaves certificates out: many studies, or large ones.
@@ -413,7 +415,7 @@ LONGEST = 18
 
 
 @dataclass
-class Listed(Outcome):
+class ListOutcome(Result):
     """The studies of a store, and where each of them is."""
 
     studies: list[str]
@@ -448,7 +450,7 @@ class Listed(Outcome):
 def list_studies(
     store: Any,
     quick: Annotated[bool, Opt("Leave out certificates, which take most of the time.")] = False,
-) -> Listed:
+) -> ListOutcome:
     """List the studies of a store, with the leader and the bound of each.
 
     Certificates that would take longer than 10 s together are left out, and shown as "…".
@@ -461,7 +463,7 @@ def list_studies(
         rows = [
             _standing(storage, name, quick or time.monotonic() - began > PATIENCE) for name in storage.names()
         ]
-    return Listed([row["name"] for row in rows], rows, quick)
+    return ListOutcome([row["name"] for row in rows], rows, quick)
 
 
 def _shown(row: dict[str, Any], quick: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
 
 from noisewise.core.refusals import RefusedError
 from noisewise.operations import tables
-from noisewise.operations.table import Api, Arg, Group, Limits, Opt, Outcome, Role, operation
+from noisewise.operations.table import Api, Arg, Between, Group, Opt, Result, Role, operation
 from noisewise.operations.tables import (
     AllowMissing,
     Arms,
@@ -32,7 +32,7 @@ NEVER_INVENT = (
 )
 
 
-class Measured(TypedDict, total=False):
+class MeasuredFields(TypedDict, total=False):
     """What can be said about a measurement, when it is recorded or corrected."""
 
     plus: Annotated[str | None, Opt("A difference of two options: this one ...")]
@@ -40,14 +40,14 @@ class Measured(TypedDict, total=False):
     se: Annotated[Sides | None, Opt("The standard error; if asymmetric, two of them: 0.3/0.4 (down/up).")]
     var: Annotated[float | None, Opt("The square of the standard error.")]
     sd: Annotated[float | None, Opt("The standard deviation of single readings; needs {n}.")]
-    n: Annotated[int | None, Opt("The number of readings.", "--n"), Limits(1, 10**12)]
+    n: Annotated[int | None, Opt("The number of readings.", "--n"), Between(1, 10**12)]
     ci: Annotated[Interval | None, Opt("A confidence interval.")]
     level: Annotated[float | None, Opt("The level of the interval; default: 0.95.")]
     values: Annotated[Readings | None, Opt("The readings themselves, instead of a value.")]
     successes: Annotated[
-        int | None, Opt("The number of successes, instead of a value; needs {trials}."), Limits(0, 10**12)
+        int | None, Opt("The number of successes, instead of a value; needs {trials}."), Between(0, 10**12)
     ]
-    trials: Annotated[int | None, Opt("The number of trials."), Limits(1, 10**12)]
+    trials: Annotated[int | None, Opt("The number of trials."), Between(1, 10**12)]
     items: Annotated[ItemValues | None, Opt("The values of items, instead of a value: q17=1,q18=0.")]
     block: Annotated[str | None, Opt("The day, plate or judge; its measurements share an unknown offset.")]
     instrument: Annotated[str | None, Opt("The instrument; its readings scatter alike.")]
@@ -56,7 +56,7 @@ class Measured(TypedDict, total=False):
     at: Annotated[float | None, Api("The time of the measurement, in seconds since 1970.")]
 
 
-class Told(Measured, total=False):
+class ToldFields(MeasuredFields, total=False):
     """What can only be said when a measurement is recorded."""
 
     key: Annotated[str | None, Opt("A name of your own for the measurement; told twice, it counts once.")]
@@ -66,7 +66,7 @@ class Told(Measured, total=False):
 
 
 @dataclass
-class Suggestions(Outcome):
+class AskOutcome(Result):
     """What to measure next."""
 
     jobs: list[dict[str, Any]]
@@ -98,7 +98,7 @@ def _jobs_again(events: list[Any]) -> dict[str, Any]:
 )  # fmt: skip
 def ask(
     study: "Study",
-    n: Annotated[int, Opt("The number of suggestions.", "-n"), Limits(1, 10_000)] = 1,
+    n: Annotated[int, Opt("The number of suggestions.", "-n"), Between(1, 10_000)] = 1,
     sigma: Annotated[Sigma | None, Opt("The standard error to expect, if known.")] = None,
     *,
     block: Annotated[
@@ -114,13 +114,13 @@ def ask(
     items: Annotated[
         int | None,
         Opt("The number of items of a suggestion, where options are measured on items."),
-        Limits(1, 10_000),
+        Between(1, 10_000),
     ] = None,
     at_once: Annotated[bool, Api("For a run: one decision serves many workers.")] = False,
     out: Annotated[
         Path | None, Opt("Write a sheet (.csv) to fill in and import.", "--out", "-o", local=True)
     ] = None,
-) -> Suggestions:
+) -> AskOutcome:
     """Suggest what to measure next, and why. The suggestions are reserved for you."""
     from noisewise.study.plain import job_row
 
@@ -133,7 +133,7 @@ def ask(
     with _sheet(out) as write:
         jobs = study._ask(n, sigma, **asked, at_once=True) if at_once else study.ask(n, sigma, **asked)
         write(jobs)
-    return Suggestions([job_row(job) for job in jobs], dry_run, [str(out)] if out else [], jobs)
+    return AskOutcome([job_row(job) for job in jobs], dry_run, [str(out)] if out else [], jobs)
 
 
 def job_in_words(job: "Job") -> str:
@@ -186,7 +186,7 @@ def _row(job: "Job", item: str | None) -> dict[str, str | None]:
 
 
 @dataclass
-class Recorded(Outcome):
+class TellOutcome(Result):
     """A measurement as it was recorded."""
 
     measurement: dict[str, Any]
@@ -215,8 +215,8 @@ def tell(
     study: "Study",
     what: Annotated[str | None, Arg("A suggestion (ask-17) or an option.")] = None,
     value: Annotated[float | str | None, Arg('A number, or "12.34(5)".')] = None,
-    **told: Unpack[Told],
-) -> Recorded:
+    **told: Unpack[ToldFields],
+) -> TellOutcome:
     """Record a result, with its error bar if you know one. It need not have been suggested."""
     from noisewise.study.plain import measurement_row
 
@@ -230,11 +230,11 @@ def tell(
         is_job = what.startswith("ask-") and what[4:].isdecimal() and what not in study.options
         given.setdefault("job" if is_job else "option", what)
     measured = study.tell(given.pop("job", None), value, **given)
-    return Recorded(measurement_row(measured), measured)
+    return TellOutcome(measurement_row(measured), measured)
 
 
 @dataclass
-class SeveralRecorded(Outcome):
+class TellAllOutcome(Result):
     """Measurements as they were recorded."""
 
     measurements: list[dict[str, Any]]
@@ -246,15 +246,15 @@ class SeveralRecorded(Outcome):
 )  # fmt: skip
 def tell_all(
     study: "Study", results: Annotated[list[dict[str, Any]], Api("Each with what `tell` takes.")]
-) -> SeveralRecorded:
+) -> TellAllOutcome:
     """Record several results: all of them, or none if one is refused."""
     from noisewise.study.plain import measurement_row
 
-    return SeveralRecorded([measurement_row(one) for one in study.tell_all(results)])
+    return TellAllOutcome([measurement_row(one) for one in study.tell_all(results)])
 
 
 @dataclass
-class Imported(Outcome):
+class ImportOutcome(Result):
     """What became of a table's rows."""
 
     told: int
@@ -391,7 +391,7 @@ def import_table(
         dict[str, list[Any]] | None,
         Api("Instead of {table}: columns by what they are, with nothing to guess."),
     ] = None,
-) -> Imported:
+) -> ImportOutcome:
     """Record a table of results, or files of other tools. All of it, or nothing if a row is bad.
 
     Told again, each row counts once.
@@ -428,7 +428,7 @@ def import_table(
                 "repeat": "others" if again else False}  # fmt: skip
     taken = study.tell_many(understood, match=match, amend=amend, dry_run=dry_run, watch=watch, **how)
     content = import_content(taken, len(study.pending), taken.understood, dry_run)
-    return Imported(**content, _understood=taken.understood)
+    return ImportOutcome(**content, _understood=taken.understood)
 
 
 def _source_of(table: Any, columns: Any, reader: str | None) -> Any:
@@ -457,7 +457,7 @@ def _told_by(understood: Any, by: str) -> Any:
 
 
 @dataclass
-class Released(Outcome):
+class ReleaseOutcome(Result):
     """Suggestions that are free again."""
 
     jobs: list[str]
@@ -477,7 +477,7 @@ def release(
     failed: Annotated[
         str | None, Opt("They could not be measured, for this reason; it is kept.", metavar="REASON")
     ] = None,
-) -> Released:
+) -> ReleaseOutcome:
     """Give suggestions back unmeasured, all of them or none."""
     if failed is not None and reason is not None:
         raise RefusedError("reason", "goes without {failed}, which is a reason itself")
@@ -485,4 +485,4 @@ def release(
         study.release(jobs, reason)
     else:
         study.fail(jobs, failed)
-    return Released(jobs, failed)
+    return ReleaseOutcome(jobs, failed)

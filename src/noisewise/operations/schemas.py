@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from noisewise.core.refusals import JSON, RefusedError, Sentence, SeveralRefusedError, WrongTypeError
 from noisewise.core.support.checks import nearest
-from noisewise.operations.table import Operation, Outcome, Param
+from noisewise.operations.table import Operation, Param, Result
 
 #: What a value should have been, by pydantic's names for what is wrong with it.
 KINDS = {
@@ -44,7 +44,7 @@ def given_model(
     return create_model(name, __config__=ConfigDict(extra="forbid", protected_namespaces=()), **fields)
 
 
-def answer_model(outcome: type[Outcome], about: dict[str, Any]) -> type[BaseModel]:
+def answer_model(outcome: type[Result], about: dict[str, Any]) -> type[BaseModel]:
     """What an answer has: the fields of the outcome, derived from its annotations."""
     from typing import get_type_hints
 

@@ -1,4 +1,4 @@
-"""Beginning: `init`."""
+"""Beginning a study: `init`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from noisewise.core.refusals import RefusedError
 from noisewise.operations import tables
 from noisewise.operations.opening import library
-from noisewise.operations.table import Arg, Group, Limits, Opt, Outcome, Role, Typed, operation
+from noisewise.operations.table import Arg, Between, Group, Opt, Result, Role, Typed, operation
 from noisewise.operations.tables import (
     AllowMissing,
     Arms,
@@ -52,7 +52,7 @@ def first_results(text: str) -> Any:
 
 
 @dataclass
-class Begun(Outcome):
+class InitOutcome(Result):
     """A study that was made."""
 
     study: str
@@ -205,10 +205,10 @@ def init(
     seed: Annotated[
         int | None,
         Opt("Random seed of the order of {items} and of the rule; default: a new one, or 0."),
-        Limits(0, 2**63 - 1),
+        Between(0, 2**63 - 1),
     ] = None,
     name: Annotated[str, Opt("The study's name.", "--study", "-s", metavar="NAME")] = "study",
-) -> Begun:
+) -> InitOutcome:
     """Begin a study: which of these options is the best?"""
     question = {
         "decimal": decimal, "id": id if options else None, "features": features, "cost": cost, "model": model,
@@ -258,12 +258,14 @@ def create(store: Any, name: str, options: Any, results: Any, question: dict[str
         "features": question["features"] or None,
         "bounds": None if bounds is None else (bounds[0], bounds[1]),
     }
-    return library().create_study(
-        store, name=name, options=tables.columns_of(options), results=results, **asked
-    )
+    listed = tables.columns_of(options)
+    made: Study = library().create_study(store, name=name, options=listed, results=results, **asked)
+    return made
 
 
-def _made(study: "Study", store: str, question: dict[str, Any], understood: Any, dry_run: bool) -> Begun:
+def _made(
+    study: "Study", store: str, question: dict[str, Any], understood: Any, dry_run: bool
+) -> InitOutcome:
     from noisewise.study.answer import one_look_at
 
     told, plain, one_look = None, None, None
@@ -272,7 +274,7 @@ def _made(study: "Study", store: str, question: dict[str, Any], understood: Any,
         seen = one_look_at(study) if study.looks != "once" else None
         one_look = None if seen is None else seen.sentence
     asked = {part: question[part] for part in ("model", "goal", "budget")}
-    return Begun(
+    return InitOutcome(
         study=study.name, options=len(study.options), notes=study.notes, policy=study.policy, **asked,
         looks=study.looks, told=told, dry_run=dry_run, understood=plain, one_look=one_look, _store=store,
         _log=question["scale"] == "log", _understood=understood,
@@ -291,7 +293,8 @@ def _understood(
             raise RefusedError(
                 "choose", "goes with files of other tools, such as {results=hyperfine:run.json}"
             )
-        return tables.understood_table(source, reading, described, option, hint=f":{source}")
+        hint = f"{{results=READER:{source}}}"
+        return tables.understood_table(source, reading, described, option, hint=hint)
     if described or option is not None or any(reading.values()):
         shown = str(source) if isinstance(source, Path) else reader or "auto"
         problem = "{shown!r} is a file of another tool: what is said about columns is for tables"

@@ -1,7 +1,7 @@
 """How an operation is declared: a function whose signature says what the surfaces need to know.
 
     @dataclass
-    class Voided(Outcome):
+    class VoidOutcome(Result):
         measurement: str
         reason: str
 
@@ -9,10 +9,10 @@
             return [f"{self.measurement} no longer counts: {self.reason}."]
 
     @operation(Group.CORRECT, role=Role.OWNER, corrects=True)
-    def void(study: "Study", measurement: MeasurementId, reason: Reason) -> Voided:
+    def void(study: "Study", measurement: MeasurementId, reason: Reason) -> VoidOutcome:
         '''Take a measurement out of the analysis; it stays in the log.'''
         study.void(measurement, reason)
-        return Voided(measurement, reason)
+        return VoidOutcome(measurement, reason)
 
 This is the command `noisewise void`, `POST /api/v1/studies/{study}/void`, the method `void` of a study on a
 server, and the MCP tool `void`. Nothing but the standard library is loaded here: commands start fast.
@@ -46,9 +46,14 @@ class Group(StrEnum):
 class Role(IntEnum):
     """Who may do something. Each role includes those before it."""
 
-    VIEWER = 1
-    WORKER = 2
-    OWNER = 3
+    VIEWER = 1  # look at everything
+    WORKER = 2  # ask, tell and release
+    OWNER = 3  # correct what was told, change options and models, make studies, share
+
+    @property
+    def word(self) -> str:
+        """Its name, as people write it."""
+        return self.name.lower()
 
 
 class Form:
@@ -102,7 +107,7 @@ class Typed(NamedTuple):
     file: bool = False  # what is typed is the name of a file; programs give its text
 
 
-class Limits(NamedTuple):
+class Between(NamedTuple):
     """The smallest and the largest number that is accepted, for descriptions of the interface."""
 
     least: float
@@ -119,10 +124,10 @@ class Param(NamedTuple):
     required: bool
     form: Form
     typed: Typed | None
-    limits: Limits | None
+    limits: Between | None
 
 
-class Outcome:
+class Result:
     """What an operation found or did. Subclasses are dataclasses, whose fields are the JSON of all surfaces.
 
     Fields that begin with an underscore are only for the words.
@@ -142,12 +147,17 @@ class Outcome:
         """Text that is printed or sent as it is, in place of words."""
         return None
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the text is all there is, for programs as well."""
+        return False
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return {name: getattr(self, name) for name in field_names(type(self))}
 
 
-def field_names(outcome: type[Outcome]) -> list[str]:
+def field_names(outcome: type[Result]) -> list[str]:
     """The fields of an outcome that programs see."""
     return [one.name for one in fields(outcome) if not one.name.startswith("_")]  # type: ignore[arg-type]
 
@@ -218,13 +228,13 @@ class Operation:
 
     @cached_property
     def params(self) -> dict[str, Param]:
-        """Its parameters by name, those of ``**told: Unpack[Told]`` among them."""
+        """Its parameters by name, those of ``**told: Unpack[ToldFields]`` among them."""
         return params_of(self.function, skip=1)
 
     @cached_property
-    def outcome(self) -> type[Outcome]:
+    def outcome(self) -> type[Result]:
         """What it returns."""
-        found: type[Outcome] = get_type_hints(self.function, localns={"Study": Any})["return"]
+        found: type[Result] = get_type_hints(self.function, localns={"Study": Any})["return"]
         return found
 
 
@@ -264,7 +274,7 @@ def params_of(function: Callable[..., Any], skip: int = 0) -> dict[str, Param]:
 
 def _param(name: str, annotation: Any, default: Any) -> Param:
     kind, notes = _taken_apart(annotation)
-    form, typed, limits = (_first(notes, one) for one in (Form, Typed, Limits))
+    form, typed, limits = (_first(notes, one) for one in (Form, Typed, Between))
     if form is None:
         raise TypeError(f"the annotation of `{name}` needs an Arg, Opt or Api.")
     required = default is inspect.Parameter.empty

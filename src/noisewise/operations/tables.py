@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noisewise.core.refusals import RefusedError
+from noisewise.core.refusals import PYTHON, RefusedError, Sentence
 from noisewise.operations.table import Opt, Typed
 from noisewise.operations.values import Choices, Names, Pairs, file_or_input
-from noisewise.operations.words import table_wording
+from noisewise.operations.words import lifted, table_wording
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,7 +104,11 @@ def _written(what: str, text: str) -> Any:
 
 
 def understood_table(
-    source: Any, reading: Mapping[str, Any], others: Any = (), option: str | None = None, hint: str = ""
+    source: Any,
+    reading: Mapping[str, Any],
+    others: Any = (),
+    option: str | None = None,
+    hint: str = "{reader=READER}",
 ) -> "Understood":
     """A table whose columns are known; a refusal says if it looks like a file of another tool."""
     from noisewise.study.intake.columns.mapping import with_option
@@ -134,17 +138,12 @@ def _or_of_tool(problem: ValueError, source: Any, hint: str) -> ValueError:
     found = likely(source) if isinstance(source, Path) and source.is_file() else []
     if not found or len(problem.args) != 1:
         return problem
-    text = problem.said(problem_words()) if isinstance(problem, RefusedError) else str(problem.args[0])
-    remedy = "It looks like a file of {tool}: {hint} reads it."
-    how = f"--from {found[0]}{hint}" if getattr(table_wording(), "typed", True) else f"reader={found[0]!r}"
-    return RefusedError(None, "{text}", remedy=remedy, text=text.rstrip("."), tool=found[0], hint=how)
-
-
-def problem_words() -> Any:
-    """The words of the surface."""
-    from noisewise.operations.words import speaking
-
-    return speaking.get()
+    refusal = lifted(problem)
+    how = hint.replace("READER", found[0])
+    remedy = Sentence("It looks like a file of {tool}: " + how + " reads it.", tool=found[0])
+    refusal.remedy = Sentence(f"{refusal.remedy.open} {remedy.open}".strip())
+    refusal.args = (refusal.said(PYTHON),)
+    return refusal
 
 
 def understood_files(source: Any, read: Any) -> "Understood":
@@ -182,7 +181,11 @@ def files_typed(texts: tuple[str, ...]) -> list[Any]:
 
 
 def columns_of(options: Any) -> Any:
-    """Options that JSON gives as rows, by columns; names and tables stay what they are."""
+    """Options that JSON gives as rows, by columns; a table as text or as a file is read."""
+    if isinstance(options, str):
+        return read_source("options", options)
+    if isinstance(options, list) and len(options) == 1 and isinstance(options[0], Path):
+        return read_source("options", options[0])
     if not isinstance(options, list) or not any(isinstance(row, dict) for row in options):
         return options
     names = dict.fromkeys(name for row in options for name in row)
@@ -217,8 +220,8 @@ def _only_table(option: str, path: Path) -> Any:
     from noisewise.study.inputs.dialects.headers import key_of
 
     if not path.is_file():
-        problem = "{option!r} looks like a file that does not exist; names of options have no such endings"
-        raise RefusedError(None, problem, option=option)
+        problem = "must be names or a table; {option!r} looks like a file that does not exist"
+        raise RefusedError("options", problem, option=option)
     table = read_source("options", Path(option))
     columns = table.frame.columns
     says_so = path.suffix.lower() in (".csv", ".tsv", ".parquet", ".arrow", ".feather")

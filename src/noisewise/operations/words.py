@@ -25,8 +25,10 @@ NAMES = frozenset((
     "confidence", "budget", "items", "bounds", "goal", "unit", "policy", "seed", "lease", "sigma", "probe",
     "successes", "trials", "cost", "store", "name", "repeat", "unknown", "amend", "decimal", "map",
     "features", "id", "menu", "paths", "batch", "out", "what", "verify", "option", "job", "plus", "minus",
-    "value", "measurement", "options", "reason", "on",
+    "value", "measurement", "options", "reason", "on", "table", "path", "log",
 ))  # fmt: skip
+#: Operations that sentences call.
+CALLS = frozenset(("ask", "tell"))
 
 
 def said(text: str) -> str:
@@ -34,17 +36,22 @@ def said(text: str) -> str:
     words = speaking.get()
     if isinstance(text, Sentence):
         return text.said(words)
-    return text if words is PYTHON else Sentence(opened(text, NAMES)).said(words)
+    return text if words is PYTHON else Sentence(opened(text, names_of(words))).said(words)
 
 
-def lifted(problem: BaseException, names: Collection[str] = NAMES) -> RefusedError:
+def names_of(words: Words) -> Collection[str]:
+    """The parameters that plain sentences may name."""
+    return getattr(words, "names", NAMES)
+
+
+def lifted(problem: BaseException) -> RefusedError:
     """A plain error of the study as a refusal whose parameters are known."""
     if isinstance(problem, RefusedError):
         return problem
     text = str(problem.args[0]) if problem.args else str(problem)
     kinds = ((KeyError, NotFoundError), (TypeError, WrongTypeError), (Exception, RefusedError))
     kind = next(ours for theirs, ours in kinds if isinstance(problem, theirs))
-    return kind(None, opened(text, names))
+    return kind(None, opened(text, names_of(speaking.get())))
 
 
 def opened(text: str, names: Collection[str]) -> str:
@@ -54,10 +61,16 @@ def opened(text: str, names: Collection[str]) -> str:
         end = at
         while text[end : end + 1].isidentifier() or (end > at and text[end : end + 1].isalnum()):
             end += 1
+        if text.startswith("--map ", at):  # roles and their columns
+            stop = at + 6 + len(text[at + 6 :].partition(" ")[0])
+            found, at = found + text[at:stop].replace("{", "{{").replace("}", "}}"), stop
+            continue
         word, before, after = text[at:end], text[at - 1 : at] if at else "", text[end : end + 1]
         marked, tick, _ = text[at + 1 :].partition("`") if text[at] == "`" else ("", "", "")
         if tick and marked in names:
             found, at = f"{found}{{{marked}}}", at + len(marked) + 2
+        elif word in CALLS and text[end : end + 2] == "()" and before not in (".", "`"):
+            found, at = f"{found}{{{word}()}}", end + 2
         elif word in names and after == "=" and before not in ("`", ".", "-", "'", '"', "{", ","):
             at = _end_of_value(text, end + 1)
             value = text[end + 1 : at]

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from noisewise.cli.studies.running import children as room
 from tests.support.waiting import wait_until
 
+from noisewise.cli import run_children as room
 from noisewise.cli.run_children import KEPT_ERR, KEPT_OUT, Children
 from noisewise.study.running.outcomes import NoResultError
 

@@ -56,10 +56,9 @@ def test_a_server_reads_and_changes_nothing_unless_it_may(store, log):
         assert not {"tell", "void", "init", "report", "backup", "run", "simulate"} & set(tools)
         assert "error bar" in client.instructions
         assert "Never invent an error bar" in client.instructions
-        for name in sorted(set(tools) - {"import", "slot"}):
+        for name in sorted(set(tools) - {"import"}):
             result = await client.call_tool(name, {})
             assert not result.is_error, (name, result.content)
-        assert (await said(client, "slot", sigma=[0.3]))["slots"][0]["sigma"] == 0.3
         rows = await said(client, "import", table="option,value,se\nA,1.5,0.1\n")
         assert (rows["told"], rows["dry_run"]) == (1, True)
         assert (await said(client, "ask", n=2))["dry_run"] is True
@@ -67,7 +66,7 @@ def test_a_server_reads_and_changes_nothing_unless_it_may(store, log):
 
     sentence = with_assistant(talk, store, log=log)
     assert sentence == (
-        "`tell` changes the study or writes a file, and this server only reads: a person can start it with "
+        '"tell" changes the study or writes a file, and this server only reads: a person can start it with '
         "--allow-write."
     )
     assert head(store) == before

@@ -4,15 +4,10 @@ import asyncio
 import sys
 
 import pytest
-import typer
 
 import noisewise as nw
 from noisewise.assistant.tools import Permissions, Request, Toolbox
-from noisewise.assistant.worker import run_command
 from noisewise.assistant.workers import AT_ONCE, KEPT, Workers
-from noisewise.cli import app
-
-COMMANDS = typer.main.get_command(app).commands
 
 
 @pytest.fixture
@@ -21,7 +16,7 @@ def box(tmp_path):
     for option in "AB":
         study.tell(option=option, value=1.0, se=0.5)
     study._storage.close()
-    return Toolbox(COMMANDS, Permissions(str(tmp_path / "s.db"), write=True))
+    return Toolbox(Permissions(str(tmp_path / "s.db"), write=True))
 
 
 def held(talk, seconds=60.0, **options):
@@ -82,31 +77,7 @@ def test_at_most_a_few_commands_run_at_once(box):
 )
 def test_a_process_that_ends_by_itself_is_told(ending):
     async def talk(workers):
-        return await workers.run(Request("status", {}))
+        return await workers.run(Request("status", {}, ("s.db", False)))
 
     answer = held(talk, started_by=(sys.executable, "-c", ending))
     assert answer.refusal == "the process that ran it ended by itself; see `status`, and try again."
-
-
-def test_what_a_command_prints_and_warns_is_kept_apart_and_a_fault_is_one_sentence(capsys):
-    made = typer.Typer()
-
-    @made.command()
-    def noisy(kind: str) -> None:
-        print(sys.stdin.read())  # noqa: T201
-        typer.echo("careful", err=True)
-        if kind == "verdict":
-            raise typer.Exit(3)
-        if kind == "fault":
-            raise RuntimeError("a slip")
-        raise ValueError("it does not fit.")
-
-    command = typer.main.get_command(made)
-    answer = run_command(command, {"kind": "verdict"}, "hello\ud800")
-    assert (answer.printed, answer.warned, answer.refusal) == ("hello?\n", "careful\n", None)
-    assert run_command(command, {"kind": "refusal"}, "").refusal == "it does not fit."
-    assert run_command(command, {"kind": "fault"}, "").refusal == (
-        "noisewise has a fault here (RuntimeError: a slip); please report it."
-    )
-    assert run_command(command, {}, "").refusal == "Missing argument 'kind'."
-    assert capsys.readouterr().out == ""
