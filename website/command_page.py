@@ -72,9 +72,12 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
   of the values. Beside each bound stands `bound_ratio`, `eps_ratio`, …: the recommended value over the best
   one where it is just met. `scale` and these fields are there in such studies only.
 - A forecast has `name`, `median`, `low`, `high` (measurements; one study in ten needs fewer than `low`, one
-  more than `high`; `null`: more than were simulated), `cost`, `cost_low`, `cost_high`, `levels` (`sigma`,
-  `share`, `cost`) and `paths`, how many futures were simulated; where further blocks are begun `unit` ("day"
-  or "block"), `blocks`, `blocks_low`, `blocks_high`, how many (`null` without).
+  more than `high`; `null`: more than were simulated), `counted` (what these are: "measurement", "comparison",
+  "answer"), `each` (trials or readings of one measurement, which are called `piece`), `of_one` (the most for
+  one option), `cost`, `cost_low`, `cost_high`, `levels` (`sigma`, `share`, `cost`) and `paths`, how many
+  futures were simulated; where further blocks are begun `unit` ("day" or "block"), `blocks`, `blocks_low`,
+  `blocks_high`, how many (`null` without). A plan has the `resolution` of the measurements so far, too, and
+  `resolution_text`.
 - A row of the ledger has `id`, `option`, `minus`, `value`, `sigma`, `block`, `instrument`, `quiet`,
   `precision`, `precision_share`, `information` (nats), `share`, `bound_before`, `bound_after` (`null`: none,
   or not looked at); a group the sums, and `measurements`.

@@ -305,7 +305,7 @@ def plan(
     ] = None,
     eps: Annotated[Amount | None, Opt("The bound to reach; default: the study's.")] = None,
     span: Span = None,
-    paths: Annotated[int, Opt("The largest number of futures that are simulated."), Between(2, 1000)] = 60,
+    paths: Annotated[int, Opt("Number of simulated futures."), Between(2, 1000)] = 19,
     seed: Annotated[int, Opt("Random seed of the simulation."), Between(0, 2**63 - 1)] = 0,
     block: Annotated[
         int | None,
