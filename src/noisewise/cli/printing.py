@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noisewise.core.support.text import cells, printable
+from noisewise.operations.table import Verbatim
 from noisewise.operations.words import said
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def say(words: str | list[str]) -> None:
     """Print lines for people, wrapped to 80 columns unless the terminal is wider."""
     width = width_of(WIDTH)
     for line in [words] if isinstance(words, str) else words:
-        for piece in wrapped(printable(line), width):
+        pieces = [line] if isinstance(line, Verbatim) else wrapped(printable(line), width)
+        for piece in pieces:
             click.echo(piece)
 
 

@@ -11,7 +11,7 @@ from noisewise.core.refusals import RefusedError
 from noisewise.operations.measure import job_in_words
 from noisewise.operations.opening import library
 from noisewise.operations.start import Span
-from noisewise.operations.table import Between, Group, Opt, Result, operation
+from noisewise.operations.table import Between, Group, Opt, Result, Verbatim, operation
 from noisewise.operations.values import Amount, Costs, JsonCertificate, Shares
 from noisewise.operations.words import said
 
@@ -60,8 +60,10 @@ class StatusOutcome(Result):
     notes: list[str]
     head: str
     named: str | None
+    league: dict[str, Any]
     more: dict[str, Any]
     _study: Any = field(default=None, repr=False)
+    _league: Any = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values; what a log scale adds is beside the rest."""
@@ -70,13 +72,17 @@ class StatusOutcome(Result):
         return {**content, **beside}
 
     def lines(self) -> list[str]:
-        """Return the sentence, the counts, and what is under way."""
+        """Return the sentences, the league table, the counts, and what is under way."""
         from noisewise.core.support.words import counted
 
         study, pending = self._study, self._study.pending
-        lines = repr(study).splitlines()
+        sentences = study.certificate().sentences
+        lines = [*sentences]
         if self.named is not None and self.named != self.certificate["option"]:
-            lines.insert(1, f"{self.named} has the best estimate; nothing more is known of it yet.")
+            lines.append(f"{self.named} has the best estimate; nothing more is known of it yet.")
+        lines += map(Verbatim, ["", *self._league.lines(), ""] if self._league.rows else [])
+        about = [line for line in repr(study).splitlines() if not line.startswith("Estimate for")]
+        lines += [line for line in about if line not in sentences]
         lines += [f"  {job_in_words(job)}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
         lines += [f"  and {len(pending) - SHOWN} more under way"] if len(pending) > SHOWN else []
         events = self.certificate["n_events"]
@@ -101,11 +107,18 @@ def named_in(certificate: dict[str, Any]) -> str | None:
 
 
 @operation(Group.LOOK, path="", returns=lambda content: content)
-def status(study: "Study") -> StatusOutcome:
-    """Show how a study is going: the leader, the bound, and what is under way."""
-    content = status_content(study)
+def status(
+    study: "Study",
+    *,
+    against: Annotated[
+        str | None, Opt("An option to compare all others with in the league table.", metavar="OPTION")
+    ] = None,
+) -> StatusOutcome:
+    """Show how a study is going: the leader, all options, and what is under way."""
+    content, league = status_content(study), study.league(against)
     known = {name: content.pop(name) for name in list(content) if name in StatusOutcome.__dataclass_fields__}
-    return StatusOutcome(**{"more": content} | known, _study=study)
+    known |= {"league": league.to_dict(), "more": content}
+    return StatusOutcome(**known, _study=study, _league=league)
 
 
 @dataclass

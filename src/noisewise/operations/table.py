@@ -127,6 +127,12 @@ class Param(NamedTuple):
     limits: Between | None
 
 
+class Verbatim(str):
+    """A line that is printed as it is, such as one of a table."""
+
+    __slots__ = ()
+
+
 class Result:
     """What an operation found or did. Subclasses are dataclasses, whose fields are the JSON of all surfaces.
 
