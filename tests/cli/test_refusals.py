@@ -140,7 +140,7 @@ REFUSED = [
     ("plan s.db --menu .3", "--menu must look like 0.3@5, a sigma and its cost; got '.3'"),
     ("plan s.db --paths 0", "--paths must be at least 2"),
     ("plan s.db --noise 1 --menu 1@2", "say either --noise (levels with their shares) or --menu (levels with their costs)."),
-    ("plan i.db", "`noisewise ask` says which come next"),
+    ("plan i.db", "measure at least 2 items of every option first"),
     ("report s.db --out x.txt", "--out must end in .html; got 'x.txt'."),
     ("report s.db --out nodir/x.html", "--out must be in a folder that exists"),
     ("switch s.db", "say what to switch: --model, --deviation, --extra-scatter, --span or --final"),
