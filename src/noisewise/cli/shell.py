@@ -78,7 +78,9 @@ class ShellWords(Words):
             return f"--{plain}"
         if param is None and parameter in OF_READERS:
             return f"--choose {parameter}={plain or 'NAME'}"
-        if value in ("", "True") or parameter == "repeat" or parameter in self.columns:
+        if parameter in self.columns:
+            return f"{parameter}={value}" if value else f"`{parameter}`"
+        if value in ("", "True") or parameter == "repeat":
             return self.name(parameter)
         if param is not None and param.form.flag == plain:
             return self.name(parameter)
