@@ -243,7 +243,7 @@ def _check(found: Any) -> Answer:
         "advice": dict(found.advice),
         "left_out": [
             {"what": row["what"], "name": _name(row), "chi_square": row["reduced_chi_square"]}
-            for row in found.left_out
+            for row in getattr(found, "left_out", ())
         ],
         "compared": found.compared,
         "without_error_bar": found.unbarred,

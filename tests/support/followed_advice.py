@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 
 import noisewise as nw
-from noisewise.study.certificate.causes.cause import Cause
-from noisewise.study.certificate.causes.offsets import labels_of
-from noisewise.study.certificate.causes.table import Table
+from noisewise.study.certificate.causes import Cause, Judged, labels_of
 
 WHY = "as advised"
 
@@ -41,39 +39,20 @@ def follow(study: nw.Study, cause: Cause) -> None:
         study.switch(**wanted)
     elif name == "block":
         _give_blocks(study, cause.remedy)
-    elif name == "instrument":
-        columns = study._now().columns  # those that count
-        codes, names = (
-            (columns.plus, study.options) if wanted == "option" else (columns.block, columns.blocks)
-        )
-        for number, code in zip(columns.number, codes, strict=True):
-            study.amend(int(number), WHY, instrument=f"{cause.remedy['within']}, {names[code]}")
     else:
         raise AssertionError(f"no program can follow {cause.remedy}")
 
 
 def _amend_bars(study: nw.Study, remedy: dict[str, Any]) -> None:
-    table = Table(study._now())
-    names = study._state.ids
-    groups = [names[k] for k in table.columns.plus] if remedy["amend"] == "option" else []
-    if remedy["amend"] == "block":
-        groups = [table.columns.blocks[k] for k in table.columns.block]
-    elif remedy["amend"] in ("instrument", "by"):
-        groups = table.label(remedy["amend"])
-    for at in np.flatnonzero(table.known):
-        se = float(table.bare[at])
-        if remedy.get("se") == "told as var":
-            told = {"var": se}
-        elif remedy.get("se") == "squared":
-            told = {"se": se**2}
-        else:
-            times = remedy["se_times"]
-            told = {"se": se * (times[groups[at]] if isinstance(times, dict) else times)}
-        study.amend(int(table.columns.number[at]), WHY, **told)
+    judged = Judged(study._now())
+    for at in np.flatnonzero(judged.known):
+        se = float(judged.bare[at])
+        told = {"var": se} if remedy.get("se") == "told as var" else {"se": se * remedy["se_times"]}
+        study.amend(int(judged.columns.number[at]), WHY, **told)
 
 
 def _give_blocks(study: nw.Study, remedy: dict[str, Any]) -> None:
-    table = Table(study._now())
+    table = Judged(study._now())
     if remedy["block"] == "runs":
         codes = np.searchsorted(remedy["from"], table.columns.number, side="right")
     else:

@@ -20,7 +20,6 @@ MOST_ROWS = 2000
 WORLDS = ("independent", "linear", "blocks", "differences")
 DEFECTS = (
     "bad row", "per cent row", "variance as se", "sd as se", "understated", "missing block",
-    "unequal scatter",
 )  # fmt: skip
 #: The causes that name a defect.
 NAMES = {
@@ -30,7 +29,6 @@ NAMES = {
     "sd as se": {"overstated"},
     "understated": {"understated"},
     "missing block": {"order", "offsets"},
-    "unequal scatter": {"unequal", "readings"},
 }
 
 
@@ -211,37 +209,6 @@ def _missing_block(rng: np.random.Generator) -> Simulated:
     )
 
 
-def _unequal(rng: np.random.Generator) -> Simulated:
-    if rng.random() < 0.3:
-        return _unequal_readings(rng)
-    draft = Draft(rng, str(rng.choice(WORLDS)), 0.05, 10.0, 5.0)
-    factor = rng.uniform(3.0, 8.0)
-    if draft.world == "differences" or rng.random() < 0.5:
-        count = int(rng.integers(2, 7))
-        group = rng.integers(count, size=draft.rows)
-        draft.columns["instrument"] = [f"i{g}" for g in group]
-    else:
-        count, group = draft.n, draft.k
-    noisy = rng.permutation(count) < max(1, round(count * rng.uniform(0.2, 0.6)))
-    draft.noise = draft.noise * np.where(noisy[group], factor, 1.0)
-    study = draft.told(draft.value, draft.se)
-    what = "instruments" if "instrument" in draft.columns else "options"
-    return Simulated(study, "unequal scatter", draft.world, None, draft.equal, f"{what}, factor {factor:.2g}")
-
-
-def _unequal_readings(rng: np.random.Generator) -> Simulated:
-    n = int(rng.integers(3, 20))
-    factor, noisy = rng.uniform(3.0, 8.0), rng.permutation(n) < max(1, n // 3)
-    study = nw.create_study(options=[f"o{k}" for k in range(n)], eps=0.5, scatter="pooled")
-    named = {"instrument": "bench"} if rng.random() < 0.5 else {}
-    for _ in range(int(rng.integers(3, 8))):
-        for k in rng.permutation(n):
-            scatter = factor if noisy[k] else 1.0
-            values = k + scatter * rng.standard_normal(int(rng.integers(3, 9)))
-            study.tell(option=f"o{k}", values=values.tolist(), **named)
-    return Simulated(study, "unequal scatter", "readings", None, False, f"options, factor {factor:.2g}")
-
-
 _MAKE: dict[str, Callable[[np.random.Generator], Simulated]] = {
     "bad row": _bad_row,
     "per cent row": _per_cent_row,
@@ -249,7 +216,6 @@ _MAKE: dict[str, Callable[[np.random.Generator], Simulated]] = {
     "sd as se": _standard_deviations,
     "understated": _understated,
     "missing block": _missing_block,
-    "unequal scatter": _unequal,
 }
 
 

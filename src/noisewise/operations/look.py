@@ -253,7 +253,6 @@ class CheckOutcome(WordedOutcome):
     remedies: list[str]
     advice: dict[str, Any]
     causes: list[dict[str, Any]]
-    left_out: list[dict[str, Any]]
     _words: Any = field(default=None, repr=False)
     _code: int = 0
 

@@ -17,7 +17,7 @@ from noisewise.core.support.checks import nearest
 from noisewise.core.support.strict_json import plain
 from noisewise.core.support.words import about, as_html, number, rounded_up
 from noisewise.study.certificate.bound import certify
-from noisewise.study.certificate.causes.cause import SCATTER
+from noisewise.study.certificate.causes import SCATTER
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import SUSPICIOUS
 from noisewise.study.creation import create_study

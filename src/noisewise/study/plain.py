@@ -110,7 +110,6 @@ def check_row(found: "Check", words: Callable[[str], str] = str) -> dict[str, An
         "remedies": list(map(words, found.remedies)),
         "advice": found.advice,
         "causes": [cause.as_dict() | {"words": words(cause.words)} for cause in found.causes],
-        "left_out": [dict(one) for one in found.left_out],
     }
 
 

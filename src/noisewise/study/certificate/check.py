@@ -51,7 +51,6 @@ class Check(WithLeague):
     unbarred: int = 0  # measurements without error bars
     explained: bool = False  # whether remedies were looked for: it takes longer than all the rest
     causes: tuple[Any, ...] = ()  # what is probably wrong, the likeliest first: `causes.cause.Cause`
-    left_out: tuple[dict[str, Any], ...] = ()  # what the fit would be without each suspicious row or block
 
     @property
     def ok(self) -> bool:
@@ -76,7 +75,7 @@ class Check(WithLeague):
                 f"(expected 1; {number(low)} to {number(high)} in 95 % of cases)."
             ]
         lines += [f"PROBLEM: {problem}." for problem in self.problems]
-        lines += [*self.remedies, *_without_in_words(self.left_out), *self.notes]
+        lines += [*self.remedies, *self.notes]
         if self.worst:
             lines.append("Largest residuals, in standard errors:")
             lines += [f"  {row['what']} {row['name']}: {row['residual']:+.1f}" for row in self.worst]
@@ -86,17 +85,6 @@ class Check(WithLeague):
 
     def _repr_html_(self) -> str:
         return as_html("Check", str(self).splitlines(), good=self.ok, drawn=self._league())
-
-
-def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:
-    """One sentence about everything that was left out in turn."""
-    if not left_out:
-        return []
-    said = []
-    for one in left_out:
-        name = one["name"] if one["what"] == "measurement" else f"{one['what']} {one['name']}"
-        said.append(f"{number(one['reduced_chi_square'])} without {name}")
-    return [f"Left out in turn, the reduced chi-square would be {', '.join(said)}."]
 
 
 def degrees_of_freedom(analysis: Analysis) -> int:

@@ -91,7 +91,7 @@ def check_page(check: Check, analysis: Analysis) -> CheckPage:
         verdict=verdict,
         problems=[f"{one[:1].upper()}{one[1:]}." for one in check.problems],
         remedies=_remedies(check),
-        notes=[*_left_out(lines, check), *check.notes],
+        notes=[*check.notes],
         worst=worst,
         chi=_chi(check),
         summary=lines[0],
@@ -112,10 +112,6 @@ def _remedies(check: Check) -> list[WhatWouldHelp]:
             switch = dict(check.advice)
         found.append(WhatWouldHelp(words, measurement, switch))
     return found
-
-
-def _left_out(lines: list[str], check: Check) -> list[str]:
-    return [line for line in lines if line.startswith("Left out in turn")] if check.left_out else []
 
 
 def _first_measurement(words: str) -> str:
