@@ -9,7 +9,7 @@ from noisewise.paper.measurements.runs import SCHEDULES, make_schedule, world_of
 from noisewise.paper.measurements.table1 import recommended
 from noisewise.paper.section import WITH_CARE, Account, Effort, Outcome, Piece, Section
 from noisewise.paper.statistics import interval
-from noisewise.policies.registry import rule_named
+from noisewise.rules.registry import rule_named
 from noisewise.theory import (
     TOTAL_VARIANCE_ROWS,
     cumulative_lower_bound,

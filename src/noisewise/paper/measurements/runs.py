@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from noisewise.core.support.blocks import Floats
-from noisewise.policies.registry import POLICIES, make_policy, rule_named
+from noisewise.rules.registry import POLICIES, make_policy, rule_named
 from noisewise.simulation import Simulation, simulate
 from noisewise.world import Environment, instances, schedules
 

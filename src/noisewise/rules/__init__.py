@@ -1,0 +1,24 @@
+"""All rules: ``nw.rules.rage(actions)`` makes a policy.
+
+`POLICIES` holds the same constructors in a dictionary, with the rules of other packages that have registered.
+`rule` is what a rule is made of, `policy` what they all run in; each rule has a file of its own, such as
+`_vaee.py`.
+"""
+
+from typing import Any
+
+from noisewise.rules.policy import Estimate, Policy
+from noisewise.rules.registry import OURS, POLICIES, load_policy, make_policy, register
+from noisewise.rules.rule import Rule
+
+__all__ = ["POLICIES", "Estimate", "Policy", "Rule", "load_policy", "make_policy", "register", *OURS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in POLICIES:
+        return POLICIES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*POLICIES, "POLICIES"]
