@@ -162,7 +162,8 @@ __all__ = [
 _NAMES = {
     "noisewise.designs": "Design Pairs TransductiveDesign optimal_design transductive_design",
     "noisewise.rules": (
-        "POLICIES Estimate Policy Rule load_policy make_policy register adaoful bayes_gap frank_wolfe_sampling greedy h_rage information_directed linear_thompson lingame "
+        "POLICIES Estimate Policy Rule load_policy make_policy register adaoful bayes_gap "
+        "frank_wolfe_sampling greedy h_rage information_directed linear_thompson lingame "
         "lingape linnats linnats_unknown od_linbai oful peace phased_elimination precision_tracking rage "
         "robust_vaee round_robin static_design top_two_thompson uniform vaee vaee_as_printed vagd vage varcb "
         "voful voful2 weighted_lingape weighted_oful weighted_oful_plus widest"

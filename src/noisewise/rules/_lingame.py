@@ -107,8 +107,9 @@ class Lingame(Rule):
     def information(self, shifts):
         """What a measurement of each action would tell about the alternative, in nats.
 
-        It is ``<a_k, θ̂ - λ>²·w/2``: w is the mean precision so far, which is 1 where the original has σ = 1. Optimistic: as much as it may
-        tell if θ̂ is wrong, ``|<a_k, θ̂ - λ>| + √(2·log t)·‖a_k‖``, but at most log t.
+        It is ``<a_k, θ̂ - λ>²·w/2``, w the mean precision so far, which is 1 where the original has σ = 1.
+        Optimistic: as much as it may tell if θ̂ is wrong, ``|<a_k, θ̂ - λ>| + √(2·log t)·‖a_k‖``, but at most
+        log t.
         """
         told = self.model.n_told
         half = 0.5 * self.model.total_precision / told

@@ -6,6 +6,7 @@ the action, of all, that takes most off the width of their difference. As printe
 """
 
 import math
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Lingape(Rule):
         "recommendation='best'"
     )
     cost = "n·dim"
-    sees_sigma = "never"
+    sees_sigma: ClassVar[Any] = "never"
     lists_only = order_free = True
     weighted = False
 

@@ -4,7 +4,7 @@ from noisewise.rules._vaee import Vaee
 from noisewise.rules.robust import Robust
 
 
-class RobustVaee(Robust, Vaee):
+class RobustVaee(Robust, Vaee):  # type: ignore[misc]  # no `catch_up`
     """VAEE for noise with heavy tails or outliers: sigma must be its standard deviation, no more.
 
     Args:
@@ -22,7 +22,7 @@ class RobustVaee(Robust, Vaee):
     """
 
     estimator: str = "huber"
-    blocks: int | None = None
+    blocks: int | None = None  # type: ignore[assignment]
 
     name = "robust_vaee"
     reference = "Breaking the Total Variance Barrier, Algorithm 3"

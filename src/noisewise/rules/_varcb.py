@@ -63,7 +63,7 @@ class Varcb(Cautious):
         return int(np.searchsorted(passed, min(self.uniform(), ALMOST_1) * passed[-1], side="right"))
 
     def learn(self, action, reward, sigma):  # 4
-        # A round left to chance has no uncertain plausible action, the other kind measures one: the action tells.
+        # Only a round left to chance has no uncertain plausible action: the action tells which it was.
         if not self.is_uncertain(action, sigma):
             self.variance += self.believed(sigma)
         super().learn(action, reward, sigma)

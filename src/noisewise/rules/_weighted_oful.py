@@ -27,7 +27,7 @@ class WeightedOful(Rule):
         scale: Multiplies the stochastic part of the radius; 1 is faithful.
     """
 
-    radius: str | float | None = None
+    radius: str | float | None = None  # type: ignore[assignment]
     noise: str = "bounded"
     noise_bound: float = 1.0
     scale: float = 1.0

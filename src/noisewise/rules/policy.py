@@ -1,5 +1,4 @@
-"""A rule with everything it was told: ask, tell, recommend, estimate. The same for lists and for infinite
-sets."""
+"""A rule with everything it was told, on a list or an infinite set: ask, tell, recommend, estimate."""
 
 import json
 import math
@@ -56,13 +55,13 @@ class Estimate:
     n_told: int
     delta: float
     certificate: str
-    means: Floats | None = None
+    means: Any = None
     """The estimated values of all actions, (n,); on a list."""
-    widths: Floats | None = None
+    widths: Any = None
     """Their standard errors, (n,); on a list."""
-    candidates: Mask | None = None
+    candidates: Any = None
     """Which may still be the best, (n,); on a list."""
-    covariance: Floats | None = None
+    covariance: Any = None
     """``V⁻¹``, (dim, dim); on an infinite set."""
 
     def ellipse(self, n: int = 181) -> Floats:
@@ -142,8 +141,8 @@ class Policy:
     def __init__(
         self, rule: Rule, actions: ActionSet | OracleSet | ArrayLike, *, horizon: int | None = None
     ) -> None:
-        known = isinstance(actions, ActionSet | OracleSet)
-        self.actions: Any = actions if known else ActionSet(actions)  # type: ignore[arg-type]
+        given: Any = actions
+        self.actions: Any = given if isinstance(given, ActionSet | OracleSet) else ActionSet(given)
         self.on_set = isinstance(self.actions, OracleSet)
         self.rule = rule.on(self.actions, horizon)
         self._everything: Any = None if self.on_set else self.rule.model.everyone()

@@ -7,6 +7,8 @@ from the start; candidates, the regret bound and stopping rules use the restarts
 import copy
 from typing import Any
 
+import numpy as np
+
 from noisewise.core.choice.restarts import Restarts
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.covariances import CANCELLED
@@ -45,7 +47,7 @@ class Restarted:
         self.restarts.look(arrays, leader)
         upper = self.restarts.limits_above(arrays, leader, left)
         upper[leader] = 0.0
-        return left & ~(upper < 0.0)  # in this order: what is no number rules nothing out
+        return np.asarray(left & ~(upper < 0.0))  # in this order: what is no number rules nothing out
 
     def bound(self, action: int, candidates: Any = None) -> float:
         """The smaller of the rule's own bound and that of the restarts."""

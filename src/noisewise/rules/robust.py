@@ -288,11 +288,11 @@ class Robust(Rule):
 def information_bound(
     limits: Radius, rank: int, horizon: int, doubt: float, floor: bool, estimator: str
 ) -> float:
-    """κ, a bound on the information that T measurements can bring, in the lemma ``d·log(1 +
-    TA²/(dλσ_min²))``.
+    """κ, a bound on the information that T measurements can bring.
 
-    With the lemma's floor no sigma_min is needed: ``‖a‖²/s² <= c·√(λ_max(V))`` with ``c = √(m1·d)/R``, so
-    ``√(λ_max(V_T)) <= √λ + cT/2`` and the information is at most ``2d·log(1 + cT/(2√λ))``.
+    In the lemma it is ``d·log(1 + TA²/(dλσ_min²))``. With the lemma's floor no sigma_min is needed:
+    ``‖a‖²/s² <= c·√(λ_max(V))`` with ``c = √(m1·d)/R``, so ``√(λ_max(V_T)) <= √λ + cT/2`` and the information
+    is at most ``2d·log(1 + cT/(2√λ))``.
     """
     bounds = []
     if limits.sigma_min > 0.0:

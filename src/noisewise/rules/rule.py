@@ -131,11 +131,11 @@ class Rule:
     def bound(self, action: Action, candidates: Any = None) -> float:
         """How far an action can be below the best, which is one of the candidates."""
         among = self.candidates() if candidates is None else candidates
-        return self.model.regret_bound(among, action, self.beta())
+        return float(self.model.regret_bound(among, action, self.beta()))
 
     def certain(self, action: int, eps: float) -> bool:
         """Whether no other action is better than this one by eps or more (a list only)."""
-        return self.model.likelihood_ratio(action, eps) > self.beta() ** 2 / 2.0
+        return bool(self.model.likelihood_ratio(action, eps) > self.beta() ** 2 / 2.0)
 
     def most_sigma(self) -> float:
         """The largest sigma that the certificate allows."""
@@ -165,11 +165,11 @@ class Rule:
             return self
         twin: Any = copy.copy(self)
         twin.action_sigma = action_sigma
-        return twin
+        return twin  # type: ignore[no-any-return]
 
     # ---- What all rules do alike. ----
 
-    horizon = None
+    horizon = None  # type: int | None
     # Set by `on`; ClassVar, because fields are options.
     model: ClassVar[Any]  # a `Model` or a `SetModel`
     actions: ClassVar[Any]  # an `ActionSet` or an `OracleSet`
@@ -217,8 +217,8 @@ class Rule:
         if self.radius == "restarted" and not self.is_ball:
             raise ValueError(
                 f"`radius` must not be 'restarted' for {self.name!r}, whose bound is not that of weighted "
-                "least squares at every moment: restarts would prove nothing about it; choose another radius, or "
-                "another rule."
+                "least squares at every moment: restarts would prove nothing about it; choose another "
+                "radius, or another rule."
             )
 
     def _check_set(self) -> None:

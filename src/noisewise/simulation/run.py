@@ -1,4 +1,4 @@
-"""The one replication loop: choose, measure, learn, record. The same for lists of actions and infinite sets."""
+"""The one replication loop, for lists of actions and infinite sets: choose, measure, learn, record."""
 
 import math
 from collections.abc import Sequence

@@ -44,7 +44,8 @@ class Stop:
         if self.name == "glr-log-log":
             # log P is at least 0, also while the precision is small.
             information = math.log(max(1.0, information))
-        return rule.model.likelihood_ratio(advised, self.eps) > math.log((1.0 + information) / self.delta)
+        threshold = math.log((1.0 + information) / self.delta)
+        return bool(rule.model.likelihood_ratio(advised, self.eps) > threshold)
 
 
 def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float) -> Stop | None:

@@ -1,19 +1,19 @@
 """Confidence radii: the multiplier β that turns a width into a bound, true at every moment at once.
 
-With probability at least 1 - δ, at all times, ``‖θ̂ - θ‖ <= β`` in the norm of V, if the noise is sigma-sub-Gaussian
-given the past, the action and sigma (note 3 on the paper). With B the norm bound, λ the ridge and
-``I = log det V - d·log λ``:
+With probability at least 1 - δ, at all times, ``‖θ̂ - θ‖ <= β`` in the norm of V, if the noise is
+sigma-sub-Gaussian given the past, the action and sigma (note 3 on the paper). With B the norm bound, λ the
+ridge and ``I = log det V - d·log λ``:
 
-- mixture: ``β² = I + 2·log(1/δ) + λB²``, the likelihood ratio against the prior N(0, 1/λ) and Ville's inequality;
+- mixture: ``β² = I + 2·log(1/δ) + λB²``, the likelihood ratio against N(0, 1/λ) and Ville's inequality;
 - self-normalised: ``β = √(I + 2·log(1/δ)) + √λ·B``;
 - paper: as the paper's confidence lemma prints it, with norm bounds other than 1 allowed;
-- averaged: the mixture with several priors N(0, 1/(fλ)). Their likelihood ratios against θ differ by a factor that does
-  not depend on θ, so their average is a martingale that is as good as the best of them but for its share: f need not
-  fit the norm of θ. With κ the logarithm of the average at θ̂,
+- averaged: the mixture with several priors N(0, 1/(fλ)). Their likelihood ratios against θ differ by a factor
+  that does not depend on θ, so their average is a martingale that is as good as the best of them but for its
+  share: f need not fit the norm of θ. With κ the logarithm of the average at θ̂,
   ``‖θ - θ̂‖² <= 2·(log(1/δ) - κ) + λ·(B² - ‖θ̂‖²)`` in the norm of V;
-- restarted: averages this martingale with others that begin later (`restarts.py`). What these say is no ball around θ̂,
-  so the radius is that of the first alone, with its share of δ: rules that need one number use it, while bounds,
-  candidates and stopping rules use all.
+- restarted: averages this martingale with others that begin later (`restarts.py`). What these say is no ball
+  around θ̂, so the radius is that of the first alone, with its share of δ: rules that need one number use it,
+  while bounds, candidates and stopping rules use all.
 """
 
 import math

@@ -71,7 +71,7 @@ class Restarts:
         self._looked_at = -1.0  # after how many measurements the reaches were found
 
     def begin_if_due(self, model: DenseModel) -> None:
-        """Begin a new likelihood ratio with what the model knows now, if that is much more than at the last."""
+        """Begin a new likelihood ratio with what the model knows now, if that is much more than before."""
         rank, log_det, told = max(1, self.limits.rank), model.tally.item(LOG_DET), model.tally.item(TOLD)
         wanted = rank * (FIRST if self.begun == 0 else 1.0)
         if told - self._told >= wanted and log_det - self._log_det >= rank * math.log(2.0):
@@ -111,7 +111,7 @@ class Restarts:
         )
 
     def look(self, model: DenseModel, leader: int) -> None:
-        """Find ellipsoids that are short along the differences that decide: of the leader and likely rivals."""
+        """Find ellipsoids that are short along the differences of the leader to likely rivals."""
         if self._looked_at == model.tally.item(TOLD):
             return
         self._looked_at, root = model.tally.item(TOLD), spread(model)
