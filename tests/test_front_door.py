@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import noisewise as nw
-from noisewise.policies import registry
+from noisewise.rules import registry
 
 #: Libraries that are loaded where they are used.
 HEAVY = ("numpy", "scipy", "polars", "sqlalchemy", "rich", "altair", "narwhals")

@@ -20,6 +20,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count, check_number, check_sigma
 from noisewise.core.support.files import save_arrays
 from noisewise.core.support.randomness import generator, stream
+from noisewise.rules.archive import DamagedFileError, read_arrays
 from noisewise.rules.model import Certificate
 from noisewise.rules.rule import ANYTIME, Action, Rule, plain
 
@@ -441,8 +442,7 @@ def read_policy(path: Path, actions: Any, make_rule: Any) -> Policy:
     if not path.exists():
         raise FileNotFoundError(f"`path` must be a saved policy; there is no file {str(path)!r}.")
     with _refusing_damage(path):
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
+        arrays = read_arrays(path)
         header = json.loads(str(arrays.pop("header")))
         version = header["format"]
         if version != FORMAT:
@@ -450,8 +450,12 @@ def read_policy(path: Path, actions: Any, make_rule: Any) -> Policy:
                 f"`path` must be a policy of format {FORMAT}; {str(path)!r} has format {str(version)[:20]}: "
                 "tell its measurements to a new policy."
             )
+        if type(header["horizon"]) not in (int, type(None)):
+            raise DamagedFileError("its horizon is no whole number")
         rule = make_rule(header["rule"], header["options"], path)
         whole = _actions_of(header, arrays, actions)
+        if arrays["told"].dtype.kind not in "if" or arrays["rewards"].dtype != np.float64:
+            raise DamagedFileError("its measurements are no numbers")
         policy = Policy(rule, whole, horizon=header["horizon"])
         policy.tell_many(arrays["told"], arrays["rewards"], arrays["sigmas"], strict=False)
     return policy
@@ -481,8 +485,14 @@ def _refusing_damage(path: Path) -> Iterator[None]:
     """Whatever goes wrong with what a file holds is said in one sentence."""
     try:
         yield
+    except DamagedFileError as damage:
+        raise ValueError(
+            f"`path` must be a file written by policy.save; {str(path)!r} is not, or is damaged: {damage}."
+        ) from None
     except Exception as error:
-        if isinstance(error, ValueError) and str(error).startswith("`"):
+        if isinstance(error, ValueError) and str(error).startswith("`path`"):
+            raise
+        if isinstance(error, ValueError) and str(error).startswith("`actions`"):
             raise
         raise ValueError(
             f"`path` must be a file written by policy.save; {str(path)!r} is not, or is damaged "

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.support.checks import nearest
+from noisewise.rules.archive import DamagedFileError
 from noisewise.rules.policy import Policy, read_policy
 from noisewise.rules.rule import Rule, option_names
 
@@ -80,6 +81,7 @@ class _Policies(Mapping[str, Constructor]):
         return len(OURS) + len(_others)
 
 
+#: The constructors of all rules by name, those of other packages included.
 POLICIES: Mapping[str, Constructor] = _Policies()
 
 
@@ -131,7 +133,10 @@ def _saved_rule(name: str, options: dict[str, Any], path: Path) -> Rule:
             f"`path` must hold a policy whose rule is known here; {str(path)!r} has the rule "
             f"{name[:80]!r}: install the package that it comes from, or load it with a newer noisewise."
         )
-    return _class_of(name)(**options)
+    rule = _class_of(name)(**options)
+    if rule.options().keys() != options.keys():
+        raise DamagedFileError("its options are not those of its rule")
+    return rule
 
 
 def load_plugins() -> None:

@@ -217,7 +217,10 @@ class Robust(Rule):
             check_choice("radius", self.radius, ("paper",))
         self.planned_blocks = self.plan_blocks() if self.estimator == "median-of-means" else None
         limits, rank = self.limits, max(1, self.limits.rank)
-        horizon, delta = check_count("horizon", self.horizon or HORIZON), self.delta / 4.0
+        horizon, delta = (
+            check_count("horizon", HORIZON if self.horizon is None else self.horizon),
+            self.delta / 4.0,
+        )
         doubt, floor = math.log(2.0 * horizon**2 / delta), bool(self.floor)
         kappa = information_bound(limits, rank, horizon, doubt, floor, self.estimator)
         proven = math.sqrt(2.0 * kappa / doubt)

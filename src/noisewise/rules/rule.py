@@ -183,7 +183,7 @@ class Rule:
     def on(self, actions: ActionSet | OracleSet, horizon: int | None = None) -> Self:
         """The same rule on these actions, before any measurement."""
         twin: Any = copy.copy(self)
-        twin.horizon = horizon or self.horizon
+        twin.horizon = self.horizon if horizon is None else horizon
         twin.actions = actions
         twin._check_fit()
         twin.limits = twin.limits_for(actions)

@@ -97,7 +97,7 @@ def check_asking_changes_nothing(make_policy: MakePolicy) -> None:
     policy.estimate()
     assert policy.ask(announced) == first, "asking twice gave two answers."
     for name, array in state_of(policy).items():
-        assert _same(array, before[name]), f"asking changed {name}."
+        assert same(array, before[name]), f"asking changed {name}."
 
 
 def check_answers_are_actions(make_policy: MakePolicy) -> None:
@@ -152,7 +152,7 @@ def check_saved_equals_original(make_policy: MakePolicy) -> None:
             twin.tell(action, 0.1, 0.3)
     restored = state_of(loaded)
     for name, array in state_of(policy).items():
-        assert _same(array, restored[name]), f"{name} was not restored."
+        assert same(array, restored[name]), f"{name} was not restored."
 
 
 def check_what_is_seen_of_sigma(make_policy: MakePolicy) -> None:
@@ -228,7 +228,7 @@ def check_bad_measurements_change_nothing(make_policy: MakePolicy) -> None:
             continue
         raise AssertionError(f"tell{measurement} was accepted.")
     for name, array in state_of(policy).items():
-        assert _same(array, before[name]), f"a refused measurement changed {name}."
+        assert same(array, before[name]), f"a refused measurement changed {name}."
 
 
 def pooled(history: ToldHistory) -> ToldHistory:
@@ -279,7 +279,8 @@ def _flat(name: str, value: Any, left_out: Sequence[str]) -> Iterator[tuple[str,
         yield name, value
 
 
-def _same(one: Any, two: Any) -> bool:
+def same(one: Any, two: Any) -> bool:
+    """Whether two numbers or arrays are equal; what is no number equals itself."""
     if isinstance(one, np.ndarray) and one.dtype.kind == "f":
         return np.array_equal(one, two, equal_nan=True)
     return np.array_equal(one, two) or one != one

@@ -12,7 +12,7 @@ from noisewise.actions import Ball, Hypercube, OracleSet
 from noisewise.core.model.dense import Floats
 from noisewise.rules import Policy, load_policy
 from noisewise.simulation import simulate
-from noisewise.testing.contract import SCRATCH, SURPRISE, state_of
+from noisewise.testing.contract import SCRATCH, SURPRISE, same, state_of
 from noisewise.world import instances, schedules
 
 #: Makes the policy under test on the given set.
@@ -203,11 +203,7 @@ def _arrays(policy: Any) -> dict[str, Any]:
 
 def _assert_same(now: dict[str, Any], before: dict[str, Any], what: str) -> None:
     for name, array in before.items():
-        assert _equal(now[name], array), f"{what} {name}."
-
-
-def _equal(one: Any, two: Any) -> bool:
-    return np.array_equal(one, two, equal_nan=isinstance(two, np.ndarray) and two.dtype.kind == "f")
+        assert same(now[name], array), f"{what} {name}."
 
 
 def _near(one: Any, two: Any) -> bool:
