@@ -144,7 +144,7 @@ class PrecisionTracking(Rule):
             self.begin_phase_if_worth_it()
 
     def begin_phase_if_worth_it(self):  # 4
-        from noisewise.designs.directions import Differences
+        from noisewise.designs.transductive import Differences
 
         rows = np.flatnonzero(self.left)
         claim = float(self.claims[rows].min())
@@ -166,7 +166,7 @@ class PrecisionTracking(Rule):
 
     def value_of_phase(self, rows):
         """The largest ``yᵀV⁻¹y`` over the differences of these actions under the design of the phase."""
-        from noisewise.designs.directions import Differences
+        from noisewise.designs.transductive import Differences
 
         arrays = new_dense(self.actions.columns, 1e-12 * self.actions.max_norm**2)
         for row in np.flatnonzero(self.shares):

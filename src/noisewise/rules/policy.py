@@ -457,7 +457,7 @@ def read_policy(path: Path, actions: Any, make_rule: Any) -> Policy:
         if arrays["told"].dtype.kind not in "if" or arrays["rewards"].dtype != np.float64:
             raise DamagedFileError("its measurements are no numbers")
         policy = Policy(rule, whole, horizon=header["horizon"])
-        policy.tell_many(arrays["told"], arrays["rewards"], arrays["sigmas"], strict=False)
+        policy.tell_many(list(arrays["told"]), arrays["rewards"], arrays["sigmas"], strict=False)
     return policy
 
 

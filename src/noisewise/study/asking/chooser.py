@@ -17,7 +17,6 @@ from noisewise.rules.policy import decide
 from noisewise.rules.registry import rule_named
 from noisewise.rules.rule import Rule
 from noisewise.study.log.measurements import Codes, Columns
-from noisewise.study.log.model_choice import CONTRASTS
 from noisewise.study.log.specification import PolicyChoice
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import reference_place
@@ -129,7 +128,7 @@ def _on_a_level(analysis: Analysis) -> Levelled:
     way, or a rule would ask for the same option for ever.
     """
     sums = analysis.sums
-    if analysis.specification.blocks != CONTRASTS or not sums.has_border:
+    if not sums.has_border:
         return Levelled(sums, None)
     fit = analysis.estimates
     taken = fit.offsets.copy()

@@ -1,4 +1,4 @@
-/* The closest races between VAGE's leader and its rivals. Twin: `policies/rules/ours/vage/races.py`. */
+/* The closest races between VAGE's leader and its rivals. Twin: `rules/races.py`. */
 
 static inline double largest_upper(const double *restrict widths, const double *restrict means, int64_t count,
                                    double reach)
@@ -275,4 +275,12 @@ static void closest_races(const DenseModel *model, Layout layout, const Sketch *
     contrast_widths(model, layout, leader, model->scratch.at);
     races_by_widths(model->means.at, model->squared_widths.at, model->scratch.at, candidates, n, leader, reach, rivals,
                     weights);
+}
+
+static void closest_races_independent(const IndependentModel *model, const Flag *candidates, int64_t leader, double reach,
+                                      double *reached, int64_t *rivals, double *weights)
+{
+    contrast_widths_independent(model, leader, reached, model->scratch.at);
+    races_by_widths(model->means.at, model->squared_widths.at, model->scratch.at, candidates, model->n, leader, reach,
+                    rivals, weights);
 }
