@@ -7,11 +7,17 @@
 
 from typing import Any
 
-from noisewise.rules.policy import Estimate, Policy
-from noisewise.rules.registry import OURS, POLICIES, load_policy, make_policy, register
-from noisewise.rules.rule import Rule
+from noisewise.rules.policy import Estimate as Estimate
+from noisewise.rules.policy import Policy as Policy
+from noisewise.rules.registry import OURS
+from noisewise.rules.registry import POLICIES as POLICIES
+from noisewise.rules.registry import load_policy as load_policy
+from noisewise.rules.registry import make_policy as make_policy
+from noisewise.rules.registry import register as register
+from noisewise.rules.rule import Rule as Rule
 
-__all__ = ["POLICIES", "Estimate", "Policy", "Rule", "load_policy", "make_policy", "register", *OURS]
+_OTHERS = ("POLICIES", "Estimate", "Policy", "Rule", "load_policy", "make_policy", "register")
+__all__ = sorted([*_OTHERS, *OURS])
 
 
 def __getattr__(name: str) -> Any:

@@ -5,13 +5,13 @@ import math
 import numpy as np
 
 from noisewise.core.support.checks import check_count
-from noisewise.rules.phases import Budget, phase_estimate
+from noisewise.rules.phases import BudgetPhases, phase_estimate
 
 #: How far a phase's design may be from the best.
 GAP = 0.01
 
 
-class OdLinbai(Budget):
+class OdLinbai(BudgetPhases):
     """OD-LinBAI: divide a budget into ⌈log₂ dim⌉ phases, and keep ⌈dim/2^r⌉ actions after phase r.
 
     Every phase measures the survivors alone, by their G-optimal design, and judges them by its own

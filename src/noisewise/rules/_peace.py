@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from noisewise.core.support.checks import check_count
-from noisewise.rules.phases import Budget
+from noisewise.rules.phases import BudgetPhases
 
 
-class Peace(Budget):
+class Peace(BudgetPhases):
     """Peace: divide a budget into epochs, each with a design for the differences of those still in play.
 
     After each it keeps the longest list of the best whose differences have at most half the width γ, the

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask, first_largest
 from noisewise.core.model.dense import Floats
-from noisewise.core.model.model import Model
+from noisewise.core.model.model import AnyModel
 from noisewise.core.native.verbs import verb
 
 Columns = NDArray[np.floating]  # (dim, n)
@@ -29,7 +29,7 @@ def with_vectors(columns: Columns) -> Columns:
 
 
 @verb
-def inverse_of_moment(model: Model, shares: Floats) -> Floats:
+def inverse_of_moment(model: AnyModel, shares: Floats) -> Floats:
     """``A⁻¹``, (dim, dim)."""
     vectors = model.columns.astype(np.float64, copy=False)
     moment = (vectors * shares) @ vectors.T
@@ -38,7 +38,7 @@ def inverse_of_moment(model: Model, shares: Floats) -> Floats:
 
 
 @verb
-def costs_of_rivals(model: Model, inverse: Floats, leader: int) -> Floats:
+def costs_of_rivals(model: AnyModel, inverse: Floats, leader: int) -> Floats:
     """``gap²/(2‖a - x‖²)`` for every action x, (n,); infinite for the leader a and its copies."""
     vectors, means = model.columns.astype(np.float64, copy=False), model.means
     away = vectors - vectors[:, [leader]]
@@ -51,7 +51,7 @@ def costs_of_rivals(model: Model, inverse: Floats, leader: int) -> Floats:
 
 
 @verb
-def shifts_towards(model: Model, inverse: Floats, leader: int, rival: int) -> Floats:
+def shifts_towards(model: AnyModel, inverse: Floats, leader: int, rival: int) -> Floats:
     """``<a_k, θ̂ - λ>`` for every action, (n,): how far the rival's cheapest alternative moves its value."""
     vectors, means = model.columns.astype(np.float64, copy=False), model.means
     away = vectors[:, leader] - vectors[:, rival]
@@ -62,7 +62,7 @@ def shifts_towards(model: Model, inverse: Floats, leader: int, rival: int) -> Fl
 
 
 @verb
-def payoffs_of(model: Model, inverse: Floats, costs: Floats, leader: int, rivals: Rows) -> Floats:
+def payoffs_of(model: AnyModel, inverse: Floats, costs: Floats, leader: int, rivals: Rows) -> Floats:
     """For every two of a rival and an action what the action tells beyond the rival's cost, (rivals, n).
 
     The derivative of each cost by the shares; the cost itself is their mean over the present shares.

@@ -237,7 +237,7 @@ class SetModel:
         advice = self.best(among)
         if self.recommends_last and self.last is not None and among.allow(self.last[None, :])[0]:
             advice = self.last
-        now = Certificate(self.theta(), inverse, among.radius, advice)
+        now = KeptCertificate(self.theta(), inverse, among.radius, advice)
 
         def passes(points: Floats) -> Mask:
             return now.allows(points) & among.allow(points)
@@ -271,11 +271,11 @@ class SetModel:
         candidates.radius = radius
         if self.total_precision >= candidates.due:
             candidates.due = 2.0 * self.total_precision
-            candidates.keep(Certificate(self.theta(), self.covariance(), radius, self.best(candidates)))
+            candidates.keep(KeptCertificate(self.theta(), self.covariance(), radius, self.best(candidates)))
 
     def not_ruled_out(self, radius: float) -> "Certificates":
         """What the present certificate allows."""
-        return Certificates([Certificate(self.theta(), self.covariance(), radius, self.best(None))])
+        return Certificates([KeptCertificate(self.theta(), self.covariance(), radius, self.best(None))])
 
     def regret_bound(self, candidates: Any, vector: Floats, radius: float) -> float:
         """How far the action can be below the best."""
@@ -309,7 +309,7 @@ class SetModel:
         return twin
 
 
-class Certificate:
+class KeptCertificate:
     """What was known at one moment: it rules out every action that it puts below the advice of then."""
 
     def __init__(self, theta: Floats, covariance: Floats, radius: float, advice: Floats) -> None:
@@ -327,11 +327,11 @@ class Certificate:
 class Certificates:
     """Certificates of the past: what one of them ruled out stays ruled out."""
 
-    def __init__(self, kept: list[Certificate] | None = None, most: int = 64) -> None:
+    def __init__(self, kept: list[KeptCertificate] | None = None, most: int = 64) -> None:
         self.kept, self.due, self._most = kept or [], 0.0, most
         self.radius: float | None = None  # after the last measurement
 
-    def keep(self, certificate: Certificate) -> None:
+    def keep(self, certificate: KeptCertificate) -> None:
         """Remember one, and forget the oldest if there are too many."""
         self.kept = [*self.kept[1 - self._most :], certificate]
 

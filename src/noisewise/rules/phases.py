@@ -65,7 +65,7 @@ class Phased(Rule):
         return 0.5**phase * self.norm_bound * self.actions.max_norm
 
 
-class Budget(Rule):
+class BudgetPhases(Rule):
     """A budget of rounds that is divided into phases, each with shares of its precision.
 
     A rule says in `first` and `first_rounds`, set by `prepare`, how it begins, and in `end_phase` what

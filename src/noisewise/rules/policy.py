@@ -21,7 +21,7 @@ from noisewise.core.support.checks import check_count, check_number, check_sigma
 from noisewise.core.support.files import save_arrays
 from noisewise.core.support.randomness import generator, stream
 from noisewise.rules.archive import DamagedFileError, read_arrays
-from noisewise.rules.model import Certificate
+from noisewise.rules.model import KeptCertificate
 from noisewise.rules.rule import ANYTIME, Action, Rule, plain
 
 #: Rewards further from 0 than this many sigmas overflow when they are squared.
@@ -253,7 +253,7 @@ class Policy:
         if not self.on_set:
             return bool(candidates[checked])
         model, point = self.rule.model, checked[None, :]
-        now = Certificate(model.theta(), model.covariance(), self.rule.beta(), self.recommend())
+        now = KeptCertificate(model.theta(), model.covariance(), self.rule.beta(), self.recommend())
         return bool(now.allows(point)[0] and candidates.allow(point)[0])
 
     def estimate(self) -> Estimate:

@@ -19,7 +19,7 @@ from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest
 from noisewise.core.model.covariances import CANCELLED, contrast_widths, squared_covariances
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.independent import Separate
-from noisewise.core.model.model import Model
+from noisewise.core.model.model import AnyModel
 from noisewise.core.native.verbs import extension, verb
 from noisewise.core.support.blocks import row_blocks
 
@@ -157,7 +157,7 @@ def share_of_precision(ledgers: Floats, share: float, rank: int) -> float:
 
 
 @verb
-def book(model: Model, ledgers: Floats, noise: NoiseHistory, action: int, sigma: float) -> None:
+def book(model: AnyModel, ledgers: Floats, noise: NoiseHistory, action: int, sigma: float) -> None:
     """Enter one measurement in both ledgers and in the history of the noise, before it is learnt."""
     enter(ledgers, model.squared_widths.max(), model.squared_widths[action], sigma)
     observe(noise, action, sigma)
@@ -260,7 +260,13 @@ NEGLIGIBLE = 0.01
 
 @verb
 def closest_races(
-    model: Model, sketch: Sketch, candidates: Mask, leader: int, reach: float, rivals: Rows, weights: Floats
+    model: AnyModel,
+    sketch: Sketch,
+    candidates: Mask,
+    leader: int,
+    reach: float,
+    rivals: Rows,
+    weights: Floats,
 ) -> None:
     """Find the candidates that may be furthest above the leader, and what each race counts.
 
@@ -299,7 +305,7 @@ def closest_races(
         rivals[j], weights[j], upper[place] = among[place], weight, -np.inf
 
 
-def _rival_widths(model: Model, candidates: Mask, leader: int) -> Floats:
+def _rival_widths(model: AnyModel, candidates: Mask, leader: int) -> Floats:
     """``‖a_k - b‖`` for every rival, -∞ for what is none, (n,)."""
     widths = contrast_widths(model, leader)
     terms = model.squared_widths + model.squared_widths[leader]
@@ -310,7 +316,7 @@ def _rival_widths(model: Model, candidates: Mask, leader: int) -> Floats:
 
 @verb
 def most_settling(
-    model: Model,
+    model: AnyModel,
     sketch: Sketch,
     rivals: Rows,
     leader: int,

@@ -113,7 +113,7 @@ class Averaged(Radius):
         return math.inf
 
 
-class Restarted(Averaged):
+class RestartedBall(Averaged):
     """The part of it that is a ball around the estimate."""
 
     own_share = math.log(1.0 - RESTARTS)
@@ -135,7 +135,7 @@ RADII: dict[str, type[Radius]] = {
     "self-normalised": SelfNormalised,
     "paper": Paper,
     "averaged": Averaged,
-    "restarted": Restarted,
+    "restarted": RestartedBall,
 }
 
 

@@ -43,7 +43,7 @@ NEGLIGIBLE = 1e-9
 TOGETHER = 4096
 
 
-class Fit(NamedTuple):
+class StartingFit(NamedTuple):
     """What was known when a likelihood ratio began."""
 
     number: int  # from 1
@@ -64,7 +64,7 @@ class Restarts:
 
     def __init__(self, limits: Radius, model: DenseModel) -> None:
         self.limits = limits
-        self.fits: list[Fit] = []
+        self.fits: list[StartingFit] = []
         self.begun = 0
         self._log_det, self._told = 0.0, 0.0  # when the last one began
         self._reaches: list[Reach] = []
@@ -77,7 +77,8 @@ class Restarts:
         if told - self._told >= wanted and log_det - self._log_det >= rank * math.log(2.0):
             self.begun += 1
             self._log_det, self._told = log_det, told
-            self.fits = [*self.fits[1 - SLOTS :], Fit(self.begun, root_of(model), theta(model), log_det)]
+            begun = StartingFit(self.begun, root_of(model), theta(model), log_det)
+            self.fits = [*self.fits[1 - SLOTS :], begun]
 
     def region(self, model: DenseModel, root: Floats) -> Region:
         """All likelihood ratios: from the start, averaged over scales, and from restarts that say something.
