@@ -17,7 +17,7 @@ from noisewise.rules.registry import register as register
 from noisewise.rules.rule import Rule as Rule
 
 _OTHERS = ("POLICIES", "Estimate", "Policy", "Rule", "load_policy", "make_policy", "register")
-__all__ = sorted([*_OTHERS, *OURS])
+__all__ = sorted([*_OTHERS, *OURS], key=lambda name: (not name.isupper(), name.islower(), name))
 
 
 def __getattr__(name: str) -> Any:
