@@ -7,8 +7,8 @@ from tests.support.page_worlds import filled_store
 
 import noisewise as nw
 from noisewise.core.support.words import number
+from noisewise.study.log.events import numbers_of
 from noisewise.study.showing.intervals import view_of
-from noisewise.study.stores.protocol import numbers_of
 from noisewise.web.pages.views.check import check_page
 from noisewise.web.pages.views.course import CourseSoFar
 from noisewise.web.pages.views.headline import gauge_of, headline_of, light_of
