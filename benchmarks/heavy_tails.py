@@ -7,7 +7,6 @@ import functools
 import math
 import os
 
-import numba
 import numpy as np
 
 import noisewise as nw
@@ -68,22 +67,15 @@ def _solved(law, pulled, variants):
     return distances
 
 
-@numba.njit(error_model="numpy")
 def path(rows):
     """V at the end, and the thresholds for tau0 = 1 on the way; rows are divided by their sigmas."""
-    dim = rows.shape[1]
-    moment, inverse, taus = np.eye(dim), np.eye(dim), np.empty(len(rows))
-    for t in range(len(rows)):
-        step = np.zeros(dim)
-        for i in range(dim):
-            for j in range(dim):
-                step[i] += inverse[i, j] * rows[t, j]
-        u = math.sqrt((rows[t] * step).sum())
-        taus[t] = math.sqrt(1.0 + u * u) / u
-        for i in range(dim):
-            for j in range(dim):
-                moment[i, j] += rows[t, i] * rows[t, j]
-                inverse[i, j] -= step[i] * step[j] / (1.0 + u * u)
+    moment, inverse, taus = np.eye(rows.shape[1]), np.eye(rows.shape[1]), np.empty(len(rows))
+    for t, row in enumerate(rows):
+        step = inverse @ row
+        squared = row @ step
+        taus[t] = math.sqrt((1.0 + squared) / squared)
+        moment += np.outer(row, row)
+        inverse -= np.outer(step, step / (1.0 + squared))
         if t % 20 == 0:
             inverse = np.linalg.inv(moment)
     return moment, taus

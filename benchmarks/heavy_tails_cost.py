@@ -4,7 +4,6 @@ import functools
 import math
 import time
 
-import numba
 import numpy as np
 
 import noisewise as nw
@@ -65,7 +64,7 @@ def _processor_seconds(function) -> float:
 
 
 def _from_scratch(env, policy) -> tuple[float, float]:
-    """Seconds to solve every round from 0 on the plain list of measurements, compiled as well."""
+    """Seconds to solve every round from 0 on the plain list of measurements."""
     world = env.world(2000, 0, 0)
     live = policy.fresh()
     for sigma, noise in zip(world.sigma, world.noise, strict=True):
@@ -84,50 +83,35 @@ def _from_scratch(env, policy) -> tuple[float, float]:
     return total, float(np.abs(last - live.estimate().theta).max())
 
 
-@numba.njit(fastmath={"reassoc", "contract"}, error_model="numpy")
 def newton(rows, targets, taus, ridge, bound):
     """Newton's method from 0 with backtracking; the ball's multiplier by Newton's method as well."""
-    dim = rows.shape[1]
-    theta = np.zeros(dim)
+    identity = np.eye(rows.shape[1])
+    theta = np.zeros(rows.shape[1])
+
+    def loss(at):
+        z = targets - rows @ at
+        return 0.5 * ridge * (at @ at) + (taus * z * z / (np.sqrt(taus**2 + z * z) + taus)).sum()
+
     for _ in range(100):
-        gradient, hessian, value = ridge * theta, ridge * np.eye(dim), 0.5 * ridge * (theta * theta).sum()
-        for t in range(targets.size):
-            z = targets[t]
-            for i in range(dim):
-                z -= rows[t, i] * theta[i]
-            root = math.sqrt(taus[t] ** 2 + z * z)
-            bend = taus[t] / root
-            value += taus[t] * z * z / (root + taus[t])
-            for i in range(dim):
-                gradient[i] -= bend * z * rows[t, i]
-                entry = bend**3 * rows[t, i]
-                for j in range(i + 1):
-                    hessian[i, j] += entry * rows[t, j]
-        for i in range(dim):
-            for j in range(i):
-                hessian[j, i] = hessian[i, j]
-        target, shift, goal = np.dot(hessian, theta) - gradient, 0.0, theta
+        z = targets - rows @ theta
+        bends = taus / np.sqrt(taus**2 + z * z)
+        gradient = ridge * theta - rows.T @ (bends * z)
+        hessian = ridge * identity + (rows.T * bends**3) @ rows
+        target, shift, goal = hessian @ theta - gradient, 0.0, theta
         for _ in range(100):
-            matrix = hessian + shift * np.eye(dim)
+            matrix = hessian + shift * identity
             goal = np.linalg.solve(matrix, target)
-            norm = math.sqrt((goal * goal).sum())
+            norm = math.sqrt(goal @ goal)
             if norm <= bound * (1.0 + 1e-12):
                 break
-            shift += norm**2 / (goal * np.linalg.solve(matrix, goal)).sum() * (norm - bound) / bound
+            shift += norm**2 / (goal @ np.linalg.solve(matrix, goal)) * (norm - bound) / bound
         step = goal - theta
-        decrement = math.sqrt((step * np.dot(hessian, step)).sum())
+        decrement = math.sqrt(step @ hessian @ step)
         if decrement <= 1e-5:
             return goal
-        share = 1.0
+        share, value = 1.0, loss(theta)
         for _ in range(40):
-            trial = theta + share * step
-            level = 0.5 * ridge * (trial * trial).sum()
-            for t in range(targets.size):
-                z = targets[t]
-                for i in range(dim):
-                    z -= rows[t, i] * trial[i]
-                level += taus[t] * z * z / (math.sqrt(taus[t] ** 2 + z * z) + taus[t])
-            if level <= value - 1e-4 * share * decrement**2:
+            if loss(theta + share * step) <= value - 1e-4 * share * decrement**2:
                 break
             share /= 2.0
         theta = theta + share * step

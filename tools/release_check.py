@@ -107,7 +107,7 @@ def test_installed(python: Path, sdist: Path, folder: Path) -> None:
     shutil.unpack_archive(sdist, folder, filter="data")
     (source,) = folder.iterdir()
     shutil.rmtree(source / "src")
-    tools = ("pytest", "hypothesis", "numba", "pandas", "pyarrow")
+    tools = ("pytest", "hypothesis", "pandas", "pyarrow")
     given = ("--quiet", "--disable-pip-version-check", "--constraint", source / "constraints.txt")
     run(python, "-m", "pip", "install", *given, *tools, cwd=source)
     run(

@@ -73,7 +73,6 @@ def forgotten() -> Iterator[None]:
 
 def _module(page: Path) -> types.ModuleType:
     module = types.ModuleType("page_" + re.sub(r"\W", "_", page.stem))
-    # A module with a file: compiled rules are cached for as long as the page does not change.
     module.__file__ = str(page)
     sys.modules[module.__name__] = module
     return module

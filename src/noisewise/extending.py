@@ -1,6 +1,6 @@
 """What a rule of your own is made of: one module for people who add rules (docs/adding-a-rule.md).
 
-A rule is a `Rule`: functions on arrays, marked by `kernel` where a simulation compiles them. There are
+A rule is a `Rule`: functions on arrays. There are
 
 - the rule and its constructor: `Rule`, `register`, `Policy`, `SharedOptions`, `option`, `fixed`,
   `constructor`, `WIDEST` to start from, `OnSets` for rules that also run on infinite sets;
@@ -28,7 +28,6 @@ from noisewise.core.choice.selection import (
     smallest_bound,
     strongest_rival,
 )
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import contrast_widths, covariance_with, perturbed_means
 from noisewise.core.model.dense import (
     copy_model,
@@ -98,7 +97,6 @@ __all__ = [
     "fold",
     "imagine",
     "keep_near_best",
-    "kernel",
     "learn",
     "log_det",
     "make_radius",

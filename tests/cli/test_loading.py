@@ -12,11 +12,10 @@ import noisewise as nw
 DATABASES = ("psycopg",)
 TABLES = ("polars", "narwhals", "pandas", "pyarrow")
 SCREENS = ("rich", "altair")
-COMPILERS = ("numba", "llvmlite")
 STATISTICS = ("scipy.stats", "scipy.special", "scipy.optimize", "scipy.spatial")
 RULES = ("noisewise.policies", "noisewise.simulation")
 VIEWS = ("noisewise.study.planning.plan", "noisewise.study.showing", "noisewise.charts", "noisewise.arena")
-HEAVY = (*DATABASES, *TABLES, *SCREENS, *COMPILERS, *STATISTICS, "noisewise.simulation", *VIEWS)
+HEAVY = (*DATABASES, *TABLES, *SCREENS, *STATISTICS, "noisewise.simulation", *VIEWS)
 #: By command, with its arguments after the store, what must not be loaded when it ends.
 NOT_LOADED = {
     ("ask",): (*HEAVY, *RULES),

@@ -49,9 +49,8 @@ def _question(rng, policy):
         table["cost"] = rng.choice([1.0, 2.0, 5.0], n)
     if policy is not None:
         sizes["policy"] = policy
-    blocks = "any" if rng.random() < 0.3 else "contrasts"
     goal = "min" if rng.random() < 0.3 else "max"
-    study = nw.create_study(options=table, model=model, eps=0.2, blocks=blocks, goal=goal, **sizes)
+    study = nw.create_study(options=table, model=model, eps=0.2, goal=goal, **sizes)
     return study, features @ [0.8, -0.5] + 0.3 * rng.normal(size=n), table
 
 

@@ -181,7 +181,7 @@ class System:
         self.dim, self._own = self._features.shape[1], analysis.model.facts.name != "linear"
         self.deviation = analysis.sizes.certified[0] if features is not None and self._own else None
         self._quantile = getattr(analysis.boundary, "quantile", 0.0)
-        self._offsets_given = analysis._any_choice
+        self._offsets_given = False
         size = self.dim + n * self._own + len(self._blocks)
         rows = np.zeros((columns.value.size, size))
         for at, (plus, minus, place) in enumerate(

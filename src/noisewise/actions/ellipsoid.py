@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from noisewise.actions.oracle_set import ROUNDING, Oracle, OracleSet
 from noisewise.actions.secular import contrast_bound, longest_in_ellipsoid
 from noisewise.core.choice.selection import TIE
-from noisewise.core.compiler.kernels import large_kernel
 from noisewise.core.model.dense import Floats
 
 #: A matrix whose smallest eigenvalue is below this share of the largest is flat.
@@ -23,7 +22,6 @@ class Round(NamedTuple):
     scale: float  # the root is this times the identity; 0 if it is no multiple of it
 
 
-@large_kernel
 def from_the_ball(shape: Round, vector: Floats) -> Floats:
     """``root·vector``."""
     if shape.scale > 0.0:
@@ -32,7 +30,6 @@ def from_the_ball(shape: Round, vector: Floats) -> Floats:
     return turned
 
 
-@large_kernel
 def seen_from_the_ball(shape: Round, vector: Floats) -> Floats:
     """``rootᵀ·vector``: the parameter that a unit vector u meets as ``<vector, root·u>``."""
     if shape.scale > 0.0:
@@ -41,7 +38,6 @@ def seen_from_the_ball(shape: Round, vector: Floats) -> Floats:
     return turned
 
 
-@large_kernel
 def spread_from_the_ball(shape: Round, covariance: Floats) -> Floats:
     """``rootᵀ·covariance·root``."""
     if shape.scale > 0.0:
@@ -50,7 +46,6 @@ def spread_from_the_ball(shape: Round, covariance: Floats) -> Floats:
     return turned
 
 
-@large_kernel
 def largest(shape: Round, direction: Floats, covariance: Floats, reach: float, out: Floats) -> float:
     """The action with the largest ``<direction, a> + reach·‖a‖``.
 
@@ -73,7 +68,6 @@ def largest(shape: Round, direction: Floats, covariance: Floats, reach: float, o
     return upper * (1.0 + TIE)
 
 
-@large_kernel
 def contrast(
     shape: Round, theta: Floats, covariance: Floats, radius: float, origin: Floats, out: Floats
 ) -> float:

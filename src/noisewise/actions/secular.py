@@ -9,7 +9,6 @@ import math
 import numpy as np
 
 from noisewise.core.choice.selection import TIE
-from noisewise.core.compiler.kernels import large_kernel
 from noisewise.core.model.dense import Floats
 
 #: Newton's method on the secular equation needs fewer than ten steps; bisection steps in when it leaves.
@@ -21,7 +20,6 @@ GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 DECADES = 7.0
 
 
-@large_kernel
 def secular_root(numerators: Floats, gaps: Floats, target: float) -> float:
     """The δ >= 0 with ``Σ n_i/(δ + gap_i)² = target²``; 0 if the sum is below it everywhere.
 
@@ -52,7 +50,6 @@ def secular_root(numerators: Floats, gaps: Floats, target: float) -> float:
     return root
 
 
-@large_kernel
 def first_axis(basis: Floats, out: Floats) -> None:
     """The unit vector in the span of orthonormal columns that lies nearest to a coordinate axis.
 
@@ -64,7 +61,6 @@ def first_axis(basis: Floats, out: Floats) -> None:
     out[:] = np.dot(basis, basis[chosen]) / math.sqrt(squares[chosen])
 
 
-@large_kernel
 def longest_in_ellipsoid(centre: Floats, covariance: Floats, radius: float, out: Floats) -> float:
     """Into ``out`` the longest x with ``‖x - centre‖ <= radius`` in the norm of covariance⁻¹.
 
@@ -103,7 +99,6 @@ def longest_in_ellipsoid(centre: Floats, covariance: Floats, radius: float, out:
     return math.sqrt(dual) + (lean if level else 0.0)
 
 
-@large_kernel
 def quadratic_bound(linear: Floats, curvature: Floats, solution: Floats) -> float:
     """``max over ‖x‖ <= 1 of Σ linear_i·x_i + ½·curvature_i·x_i²``, curvatures ascending, none below 0.
 
@@ -117,7 +112,6 @@ def quadratic_bound(linear: Floats, curvature: Floats, solution: Floats) -> floa
     return float(0.5 * (top + delta + np.dot(linear, solution)))
 
 
-@large_kernel
 def contrast_bound(
     theta: Floats, covariance: Floats, radius: float, origin: Floats, furthest: Floats
 ) -> float:
@@ -164,7 +158,6 @@ def contrast_bound(
     return float(max(min(best, tilt_bound(theta, covariance, radius, origin)), 0.0))
 
 
-@large_kernel
 def tilt_bound(theta: Floats, covariance: Floats, radius: float, origin: Floats) -> float:
     """The same bound for an origin on the sphere, from how far the parameter can be tilted against it.
 

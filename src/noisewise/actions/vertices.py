@@ -11,7 +11,6 @@ import numpy as np
 
 from noisewise.actions.oracle_set import Oracle
 from noisewise.core.choice.selection import TIE, first_largest
-from noisewise.core.compiler.kernels import calls_verb, large_kernel
 from noisewise.core.model.dense import Floats
 from noisewise.core.native.verbs import verb
 
@@ -27,7 +26,6 @@ class Vertices(NamedTuple):
     gray: bool  # whether the right rows are the corners of a box, in the order of binary numbers
 
 
-@large_kernel
 def contrast_values(
     shape: Vertices, theta: Floats, covariance: Floats, radius: float, origin: Floats
 ) -> Floats:
@@ -57,7 +55,6 @@ def write_contrasts(
     out[:] = values.ravel()
 
 
-@large_kernel
 def take(shape: Vertices, vertex: int, out: Floats) -> None:
     """Write a vertex."""
     n_right = len(shape.right)
@@ -66,7 +63,6 @@ def take(shape: Vertices, vertex: int, out: Floats) -> None:
     out[cut:] = shape.right[vertex % n_right]
 
 
-@large_kernel
 def contrast(
     shape: Vertices, theta: Floats, covariance: Floats, radius: float, origin: Floats, out: Floats
 ) -> float:
@@ -78,7 +74,6 @@ def contrast(
     return float(largest_value + TIE * abs(largest_value))
 
 
-@large_kernel
 def largest(shape: Vertices, direction: Floats, covariance: Floats, reach: float, out: Floats) -> float:
     """The vertex with the largest ``<direction, a> + reach·‖a‖``."""
     if reach > 0.0:
@@ -112,10 +107,3 @@ def two_tables(low: Floats, high: Floats) -> Vertices:
     """The corners of a box, half of the entries in each table."""
     cut = low.size // 2
     return Vertices(corners(low[:cut], high[:cut]), corners(low[cut:], high[cut:]), True)
-
-
-calls_verb(
-    write_contrasts,
-    "struct:shape floats:theta floats:covariance float:radius floats:origin "
-    "room:shape.right room:shape.right room:theta floats:out",
-)

@@ -1,4 +1,4 @@
-"""Thousands of repetitions of a rule in a simulated world, compiled, on common random numbers."""
+"""Thousands of repetitions of a rule in a simulated world, on common random numbers."""
 
 from noisewise.simulation.files import load_simulations, save_simulations
 from noisewise.simulation.results import Simulation, SimulationInterrupted, compare

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import distance_to
 from noisewise.core.model.dense import Floats
 from noisewise.policies.shell.recommendation import BEST, Advice, recommended
@@ -50,7 +49,6 @@ Loop = Callable[[Any, Any, Truth, Record, Advice, Stop, int], tuple[int, bool]]
 Rounds = Callable[[Any, Any, Script, Record, Advice, Stop, int], int]
 
 
-@kernel
 def allow(truth: Truth, turn: int, allowed: Mask) -> float:
     """Let the actions be measured whose turn it is; the best mean among them."""
     # One by one: Numba takes seconds to compile the message of a copy that does not fit.
@@ -131,7 +129,6 @@ def make_rounds(rule: Any) -> Rounds:
     return rounds
 
 
-@kernel
 def never(params: Any, state: Any) -> bool:
     """A rule that never stops to plan."""
     return False

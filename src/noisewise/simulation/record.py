@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 
 
@@ -47,7 +46,6 @@ class Record(NamedTuple):
     bound: Floats  # (C,): certified regret bound
 
 
-@kernel
 def keep(progress: Progress, regret: float, precision: float, unrecorded: bool) -> None:
     """Write down how far it is; a loop counts in numbers of its own, which are faster."""
     progress.regret[0] = regret
@@ -55,14 +53,12 @@ def keep(progress: Progress, regret: float, precision: float, unrecorded: bool) 
     progress.unrecorded[0] = unrecorded
 
 
-@kernel
 def next_due(record: Record) -> int:
     """The round after which the next checkpoint is, counted from 1; 0 if there is none left."""
     at = record.progress.checkpoint[0]
     return int(record.checkpoints[at]) if at < record.checkpoints.size else 0
 
 
-@kernel
 def write_down(
     record: Record,
     stopped: bool,

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.actions.oracle_set import Oracle
-from noisewise.core.compiler.copies import copy_into, fill
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import distance_to
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.vectors import covariance
@@ -35,7 +33,6 @@ SetRounds = Callable[[Any, Any, bool, SetState, SetTruth, Record, Stop], int]
 Narrow = Callable[[Any, SetState, Floats, Floats], None]
 
 
-@kernel
 def anywhere(params: Any, state: SetState, spread: Floats, vector: Floats) -> None:
     """Every action of the set may be measured."""
 
@@ -66,7 +63,7 @@ def make_set_rounds(rule: Rule, oracle: Oracle, narrow: Narrow = anywhere) -> Se
             told = math.nan if truth.hidden else sigma
             learn_vector(absorb, params, state, vector, value + sigma * truth.noise[t], told)
             keep_if_due(radius_now, estimate, largest, params, shape, state)
-            copy_into(record.pulled[t], vector)
+            record.pulled[t][:] = vector
             regret += truth.best - value
             precision += 1.0 / (sigma * sigma)
             if t + 1 != due and stop.kind == NEVER:
@@ -81,11 +78,11 @@ def make_set_rounds(rule: Rule, oracle: Oracle, narrow: Narrow = anywhere) -> Se
                 simple_regret = truth.best - np.dot(truth.theta, advised)
                 keep(progress, regret, precision, False)
                 for c in write_down(record, stopped, simple_regret, radius, distance, bound):
-                    copy_into(record.advised[c], advised)
+                    record.advised[c][:] = advised
                 due = next_due(record)
             if stopped:
                 for later in range(t + 1, truth.sigma.size):
-                    fill(record.pulled[later], np.nan)
+                    record.pulled[later][:] = np.nan
                 return t + 1
         return truth.sigma.size
 

@@ -10,7 +10,6 @@ import math
 from typing import NamedTuple
 
 from noisewise.core.choice.selection import likelihood_ratio
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_positive
 
@@ -49,7 +48,6 @@ def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float
     return Stop(kind, 0.0 if eps is None else check_positive("eps", eps), delta, max_norm**2)
 
 
-@kernel
 def has_won(stop: Stop, model: Model, action: int, precision: float) -> bool:
     """Whether a heuristic threshold says to stop now and recommend ``action``; False where nothing asks.
 

@@ -14,7 +14,7 @@ from noisewise.study.certificate.certificate import Certificate, claimed_in, oth
 from noisewise.study.inputs.value_scale import LINEAR
 from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind
-from noisewise.study.log.model_choice import CONTRASTS, facts_of
+from noisewise.study.log.model_choice import facts_of
 from noisewise.study.log.specification import (
     ANY_TIME,
     BLIND,
@@ -52,7 +52,6 @@ def create_study(
     span: float | str | None = None,
     deviation: float | str | None = None,
     extra_scatter: float | str | None = None,
-    blocks: str = CONTRASTS,
     budget: int | None = None,
     looks: str = ANY_TIME,
     bounds: tuple[float, float] | None = None,
@@ -97,9 +96,6 @@ def create_study(
             of your values), or ``"estimate"``, the default of that model.
         extra_scatter: What every error bar lacks (a standard deviation that is added in squares), or
             ``"estimate"``.
-        blocks: What you promise about blocks. ``"contrasts"``: within a block, what is measured next depends
-            on differences only, not on how high the block's values are; `ask` keeps to it, and then blocks
-            cost nothing. ``"any"``: nothing is promised, and every block costs something.
         budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
             is spent.
         looks: ``"any time"``: the certificate holds however often it is looked at, and whenever measuring
@@ -155,7 +151,7 @@ def create_study(
     _check_reading(reading, token)
     question = check_question(
         model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
-        lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter, blocks=blocks,
+        lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter,
         budget=budget, looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=items, unit=unit,
         scale=scale,
     )  # fmt: skip

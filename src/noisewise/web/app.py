@@ -6,22 +6,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
-from starlette.responses import Response
+from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
 from noisewise.core.support.version import __version__
-from noisewise.web.api.routes import PREFIX, add_api
-from noisewise.web.auth.forms import SIGNING_IN
+from noisewise.web.api.routes import add_api
+from noisewise.web.auth.forms import SIGNING_IN, Parser
 from noisewise.web.auth.keys import BURST, RATE, Keys
 from noisewise.web.auth.tokens import TokenFile
-from noisewise.web.counters import Counters
 from noisewise.web.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
-from noisewise.web.later_pages import LaterPages
 from noisewise.web.open_studies import OpenStudies
-from noisewise.web.parsing import Parser
-from noisewise.web.refusals import answer_refusals
-from noisewise.web.short_way import ShortWay
+from noisewise.web.pages.changes import CHANGES
+from noisewise.web.pages.new_study import MAKING
+from noisewise.web.pages.rendering import problem_page
+from noisewise.web.pages.routes import PAGES
+from noisewise.web.problems import answer_refusals
 
 #: Style sheets and scripts of the pages.
 STATIC = Path(__file__).parent / "pages" / "static"
@@ -39,7 +38,6 @@ def make_app(
     rate: float = RATE,
     burst: float = BURST,
     clock: Callable[[], float] = time.time,
-    pages_later: bool = False,
 ) -> FastAPI:
     """The app that serves a store.
 
@@ -54,7 +52,6 @@ def make_app(
         rate: Requests a second of one token, on average.
         burst: Requests of one token at once.
         clock: Where the time comes from.
-        pages_later: Load the pages when the first of them is asked for, or by ``app.state.pages.load()``.
     """
     studies = OpenStudies(store, read_only=read_only, clock=clock)
     keys = Keys(tokens, read_only=read_only, rate=rate, burst=burst)
@@ -77,28 +74,19 @@ def make_app(
         lifespan=lifespan,
     )
     app.root_path = root_path.rstrip("/")  # its argument of this name is deprecated, the attribute is not
-    app.state.studies, app.state.keys, app.state.counters = studies, keys, Counters()
+    app.state.studies, app.state.keys = studies, keys
     app.state.parser = Parser()
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_api(app, studies)
-    app.router.routes.insert(0, ShortWay(app, PREFIX))
     app.include_router(SIGNING_IN)
-    app.state.pages = LaterPages(app)
-    if not pages_later:
-        app.state.pages.add()
-    answer_refusals(app, _problem_page)
+    for pages in (CHANGES, MAKING, PAGES):
+        app.include_router(pages)
+    answer_refusals(app, problem_page)
     app.add_middleware(
         Guards,
         keys=keys,
-        counters=app.state.counters,
         hosts=hosts,
         most_bytes=most_bytes,
         seconds=body_seconds,
     )
     return app
-
-
-def _problem_page(request: Request, status: int, said: str) -> Response | None:
-    from noisewise.web.pages.problems import problem_page
-
-    return problem_page(request, status, said)

@@ -5,17 +5,14 @@ Plain ASGI, so that it costs nothing to speak of and sees the request before a b
 
 import asyncio
 import logging
-import time
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noisewise.core.support.text import printable
-from noisewise.web.auth.keys import Keys
+from noisewise.web.auth.keys import CSRF_HEADER, Keys
 from noisewise.web.auth.roles import Visitor
-from noisewise.web.auth.sessions import CSRF_HEADER
-from noisewise.web.counters import Counters
 from noisewise.web.problems import ProblemError, problem_response
 
 LOG = logging.getLogger("noisewise.web")
@@ -51,12 +48,11 @@ class Guards:
         self,
         app: ASGIApp,
         keys: Keys,
-        counters: Counters,
         hosts: Sequence[str] | None,
         most_bytes: int = MOST_BYTES,
         seconds: float = BODY_SECONDS,
     ) -> None:
-        self.app, self.keys, self.counters = app, keys, counters
+        self.app, self.keys = app, keys
         self.hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
         self.most_bytes, self.seconds = most_bytes, seconds
 
@@ -65,7 +61,7 @@ class Guards:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        guarded = _with_headers(send, scope["method"], self.counters)
+        guarded = _with_headers(send)
         _add_prefix(scope)
         _name_untyped(scope)
         try:
@@ -217,13 +213,11 @@ def _name(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
-def _with_headers(send: Send, method: str, counters: Counters) -> Send:
-    """Add the headers that every answer has, unless a route has said its own, and count it."""
-    began = time.perf_counter()
+def _with_headers(send: Send) -> Send:
+    """Add the headers that every answer has, unless a route has set its own."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            counters.note(method, message["status"], time.perf_counter() - began)
             there = {name for name, _ in message["headers"]}
             message["headers"] = [
                 *message["headers"],

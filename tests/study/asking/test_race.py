@@ -30,9 +30,8 @@ from noisewise.study.models.joint import LoadedJoint, NetworkJoint, SeparateJoin
 
 def some_study(rng, model, **kind):
     """Random measurements; sometimes costs, a block with one measurement, and an excluded option."""
-    promise = "any" if kind.get("blocks") and rng.random() < 0.3 else "contrasts"
     costs = {"cost": "price"} if rng.random() < 0.3 else {}
-    study = new_study(rng, model, blocks=promise, **costs)
+    study = new_study(rng, model, **costs)
     tell_some(study, rng, rows=int(rng.integers(3, 25)), **kind)
     if rng.random() < 0.5:
         study.tell(option=str(rng.choice(study.options)), value=1.0, se=0.7, block="one value")
@@ -240,7 +239,7 @@ def test_the_bound_is_at_most_twice_the_race_in_every_step(model, sharpness):
     ratios = []
     for seed in range(effort(1, 2)):
         rng = np.random.default_rng([seed, MODELS.index(model), int(sharpness)])
-        study = new_study(rng, model, n=7, eps=0.02, blocks=("contrasts", "any")[seed % 2])
+        study = new_study(rng, model, n=7, eps=0.02)
         truth, offsets = (
             list(rng.normal(size=20)),
             {NO_BLOCK: 0.0, **{day: 30.0 * rng.normal() for day in DAYS}},

@@ -176,7 +176,7 @@ def test_results_are_told_together_or_not_at_all():
 
 def test_a_wave_in_a_block_goes_on_in_it():
     rng = np.random.default_rng(0)
-    study = new_study(rng, "independent", blocks="contrasts")
+    study = new_study(rng, "independent")
     tell_some(study, rng, rows=20, blocks=True)
     jobs = study._ask_at_once(4, by="me")
     assert len(jobs) == 4

@@ -14,7 +14,7 @@ from noisewise.study.models.analysis import Analysis
 #: Another value for every field of a specification.
 OTHER = {
     "model": "linear", "goal": "min", "eps": 0.4, "confidence": 0.9, "span": 7.0, "noise_floor": 0.1,
-    "lease": 60.0, "seed": 5, "version": "0", "deviation": 0.3, "extra_scatter": 0.3, "blocks": "any",
+    "lease": 60.0, "seed": 5, "version": "0", "deviation": 0.3, "extra_scatter": 0.3,
     "budget": 9, "looks": "once", "bounds": (0.0, 9.0), "scatter": "pooled", "noise": "heavy", "items": 7,
     "unit": "ms", "scale": "log", "policy": PolicyChoice("uniform", "0", {}),
 }  # fmt: skip
@@ -27,7 +27,7 @@ BODY = {
 
 
 def told(**question):
-    study = nw.create_study(options=["A", "B", "C"], **{"eps": 0.5, "blocks": "contrasts", **question})
+    study = nw.create_study(options=["A", "B", "C"], **{"eps": 0.5, **question})
     for name, value in (("A", 1.0), ("B", 2.0), ("C", 0.5)):
         study.tell(option=name, value=value, se=0.1)
     return study

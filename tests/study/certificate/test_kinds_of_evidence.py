@@ -46,9 +46,8 @@ def test_trials_count_as_what_they_are_where_options_share_nothing():
     [
         ({"extra_scatter": 0.01}, {}, ("known error bars",), "as extra scatter is added to them"),
         ({}, {"block": "Monday"}, ("contrasts",), "as options are compared by what they share"),
-        ({"blocks": "any"}, {"block": "Monday"}, ("contrasts and offsets of blocks",), "what they share"),
     ],
-    ids=["extra scatter", "blocks", "blocks, whoever chose"],
+    ids=["extra scatter", "blocks"],
 )
 def test_where_they_enter_with_their_largest_error_the_certificate_says_why(question, more, evidence, why):
     certificate = told_counts(nw.create_study(options=["A", "B", "C"], eps=0.1, **question), **more)

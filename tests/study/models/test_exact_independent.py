@@ -134,7 +134,7 @@ def test_differences_and_half_widths_agree_with_fractions(part):
         n, told = problem(seed)
         fit = fit_independent(n, pool(told, told.sigma, 1.0))
         precision, right = laplacian(n, told)
-        boundary = Contrasts(fit.components, Shares(DELTA, n, n, False), EPS, any_choice=False)
+        boundary = Contrasts(fit.components, Shares(DELTA, n, n, False), EPS)
         estimates = [
             Fraction(0),
             *solve([row[1:] for row in precision[1:]], right[1:]),

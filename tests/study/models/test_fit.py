@@ -41,15 +41,14 @@ def test_the_independent_fit_is_weighted_least_squares(seed, blocks, differences
     assert fit.rank == np.linalg.matrix_rank(rows)
 
 
-def naive_half_widths(told, resolution, delta, any_choice):
+def naive_half_widths(told, resolution, delta):
     """The formula of the module with all matrices written out."""
     rows, weight = plain_design(told, N), told.sigma**-2.0
     rows[:, N:] *= -1.0  # an offset is minus the value of its node
     rows = rows[:, (rows != 0.0).any(axis=0)]
     precision = (rows * weight[:, None]).T @ rows
-    if not any_choice:
-        options, blocks = precision[:N, :N], precision[N:, N:]
-        precision = options - precision[:N, N:] @ np.linalg.inv(blocks) @ precision[N:, :N]
+    options, blocks = precision[:N, :N], precision[N:, N:]
+    precision = options - precision[:N, N:] @ np.linalg.inv(blocks) @ precision[N:, :N]
     size = len(precision)
     inverse = np.linalg.pinv(precision, rcond=1e-13)
     half = np.zeros((N, N))
@@ -69,14 +68,13 @@ def naive_half_widths(told, resolution, delta, any_choice):
     return half
 
 
-@pytest.mark.parametrize("any_choice", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_boundaries_of_linked_options_are_the_written_formula(seed, any_choice):
+def test_boundaries_of_linked_options_are_the_written_formula(seed):
     told = seven_options(np.random.default_rng(seed), rows=80)
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
-    boundary = Contrasts(fit.components, Shares(0.05, N, N, False), 0.7, any_choice=any_choice)
+    boundary = Contrasts(fit.components, Shares(0.05, N, N, False), 0.7)
     found = np.array([boundary.half_widths(option) for option in range(N)])
-    assert_allclose(found, naive_half_widths(told, 0.7, 0.05, any_choice), rtol=1e-6)
+    assert_allclose(found, naive_half_widths(told, 0.7, 0.05), rtol=1e-6)
     assert_allclose(found, found.T, rtol=1e-9)
 
 
@@ -88,9 +86,9 @@ def test_balanced_blocks_cost_nothing():
     sigma = np.full(rows, 0.5)
     told = Columns(ones, plus, zeros - 1, block, ones, zeros, sigma, ones, ones, zeros, BLOCKS, [""])
     shares = Shares(0.05, N, N, False)
-    linked = Contrasts(fit_independent(N, pool(told, sigma, 1.0)).components, shares, 1.0, any_choice=False)
+    linked = Contrasts(fit_independent(N, pool(told, sigma, 1.0)).components, shares, 1.0)
     one_block = pool(told._replace(block=zeros + 1), sigma, 1.0)
-    bare = Contrasts(fit_independent(N, one_block).components, shares, 1.0, any_choice=False)
+    bare = Contrasts(fit_independent(N, one_block).components, shares, 1.0)
     # In measurements, that is in squares: hardly more than if all had been one block.
     assert ((linked.half_widths(0)[1:] / bare.half_widths(0)[1:]) ** 2 <= 1.04).all()
 
@@ -105,14 +103,13 @@ def test_shares_of_the_error_probability_add_up_to_less_than_one():
     assert sum(tuning.share for tuning in LINEAR) <= 1.0 + 1e-12
 
 
-@pytest.mark.parametrize("any_choice", [False, True])
-def test_few_blocks_with_many_options_bound_hardly_more(monkeypatch, any_choice):
+def test_few_blocks_with_many_options_bound_hardly_more(monkeypatch):
     told = seven_options(np.random.default_rng(5), rows=80, differences=False)
     fit = fit_independent(N, pool(told, told.sigma, 1.0))
     shares = Shares(0.05, N, N, False)
-    dense = Contrasts(fit.components, shares, 0.7, any_choice=any_choice)
+    dense = Contrasts(fit.components, shares, 0.7)
     monkeypatch.setattr(contrasts, "make_part", contrasts.BorderPart)
-    bordered = Contrasts(fit.components, shares, 0.7, any_choice=any_choice)
+    bordered = Contrasts(fit.components, shares, 0.7)
     for option in range(N):
         ratio = (
             bordered.half_widths(option)[np.arange(N) != option]

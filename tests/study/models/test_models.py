@@ -35,7 +35,7 @@ class Drawn(StudyModel):
     shares_information = True  # there is a bound before every option was measured
     radius = "normal quantiles of the posterior (union bound over options), at the moment of stopping"
 
-    def fit(self, sums, deviation, *, any_choice):
+    def fit(self, sums, deviation):
         assert not sums.has_border, "this model knows neither blocks nor differences"
         precision = totals(sums.plus, sums.weight, self.n)
         sign, own = self.specification.sign, 1.0 / (precision + SPREAD**-2)

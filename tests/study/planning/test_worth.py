@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 import noisewise as nw
-from noisewise.core.model.dense import LOG_DET
-from noisewise.study.asking.chooser import Chooser, unit_of
+from noisewise.study.asking.chooser import unit_of
 from noisewise.study.planning.ledger import _Books, information, information_of_last
 
 RNG = np.random.default_rng(5)
@@ -63,14 +62,6 @@ def test_any_order_sums_to_the_same_total(question):
         assert groups["share"].sum() == pytest.approx(1.0)
         assert groups["measurements"].sum() == len(told)
         assert groups["information"].sum() == pytest.approx(worth.information)
-
-
-@pytest.mark.parametrize("question", MODELS, ids=str)
-def test_the_total_is_the_log_determinant_of_the_policys_model(question):
-    # With blocks="contrasts" a rule's model gives offsets no prior, and learns less from them.
-    study = new_study(told=rows(), blocks="any", policy="vage", **question)
-    model_of_policy = Chooser(study._now(), study._state.policy).model
-    assert study.worth().information == pytest.approx(model_of_policy.tally[LOG_DET], rel=1e-9)
 
 
 def test_each_part_is_the_growth_of_the_determinant():

@@ -70,12 +70,6 @@ AddedIdColumn = Annotated[
 Budget = Annotated[
     int | None, typer.Option(help="The number of measurements there will be, if that is fixed.")
 ]
-Blocks = Annotated[
-    str,
-    typer.Option(
-        help="contrasts: within a block, suggestions depend on differences only; any: on everything."
-    ),
-]
 Final = Annotated[
     bool,
     typer.Option("--final", help="The table is all there will be: smaller bounds, valid for one look."),
@@ -121,7 +115,7 @@ Exported = Annotated[
 #: Parameters of init that are about the question; `create_study` has them all, and `run --new` takes them.
 QUESTION = (
     "decimal", "id", "features", "cost", "model", "goal", "eps", "confidence", "span", "deviation",
-    "extra_scatter", "blocks", "budget", "final", "bounds", "scatter", "noise", "items", "unit", "scale",
+    "extra_scatter", "budget", "final", "bounds", "scatter", "noise", "items", "unit", "scale",
     "policy", "noise_floor", "lease", "seed",
 )  # fmt: skip
 #: What init cannot do without.
@@ -154,7 +148,6 @@ def init(
     span: Span = None,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
-    blocks: Blocks = "contrasts",
     budget: Budget = None,
     final: Final = False,
     bounds: Bounds = None,

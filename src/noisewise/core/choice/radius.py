@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.compiler.kernels import kernel, large_kernel
 from noisewise.core.model.dense import LOG_DET, TOLD, Floats, theta
 from noisewise.core.model.model import Model
 from noisewise.core.model.vectors import covariance
@@ -89,7 +88,6 @@ def make_radius(
     )
 
 
-@kernel
 def confidence_radius(radius: Radius, model: Model) -> float:
     """The radius after the measurements in ``model``.
 
@@ -101,13 +99,11 @@ def confidence_radius(radius: Radius, model: Model) -> float:
     return radius_after(radius, model.tally[LOG_DET], model.tally[TOLD])
 
 
-@kernel
 def averaged_radius(radius: Radius, model: Any) -> float:
     """The radius of the average over `SCALES`; actions are vectors (`make_setting` refuses others)."""
     return averaged_over_scales(radius, theta(model), covariance(model), model.tally[LOG_DET])
 
 
-@kernel
 def averaged_over_scales(radius: Radius, estimate: Floats, spread: Floats, log_det: float) -> float:
     """The averaged radius around an estimate whose covariance and information are these."""
     average = averaged_at_estimate(radius, estimate, spread, log_det)
@@ -118,7 +114,6 @@ def averaged_over_scales(radius: Radius, estimate: Floats, spread: Floats, log_d
     return math.sqrt(max(radius.doubt - 2.0 * average - excess, radius.doubt))
 
 
-@large_kernel
 def averaged_at_estimate(radius: Radius, estimate: Floats, spread: Floats, log_det: float) -> float:
     """κ, the logarithm of the average over `SCALES` at θ̂.
 
@@ -141,7 +136,6 @@ def averaged_at_estimate(radius: Radius, estimate: Floats, spread: Floats, log_d
     return float(top + math.log(np.exp(logs - top).sum()))
 
 
-@kernel
 def radius_after(radius: Radius, log_det: float, told: float) -> float:
     """The radius after ``told`` measurements that raised ``log det V`` by ``log_det``.
 

@@ -29,8 +29,6 @@ from noisewise.core.choice.matrices import (
     product,
     pulled_back,
 )
-from noisewise.core.compiler.copies import add_into, copy_into, copy_matrix_into
-from noisewise.core.compiler.kernels import large_kernel
 from noisewise.core.support.blocks import Floats
 
 #: Ellipsoids that are longer than 1/√this in some direction, in standard errors, bound nothing there.
@@ -67,17 +65,16 @@ def new_ellipsoids(martingales: int, dim: int) -> Ellipsoids:
     return Ellipsoids(np.zeros((places, dim)), np.zeros(places), np.zeros((places, dim, dim)))
 
 
-@large_kernel
 def put_ellipsoid(region: Region, tau: Floats, eta: float, found: Ellipsoids, place: int) -> bool:
     """Write down the ellipsoid of these weights; False if it is too flat to be of use."""
     dim = region.pull.size
     matrix, pull, constant = np.zeros((dim, dim)), np.zeros(dim), 0.5 * eta * region.excess
     add_matrix_into(matrix, region.square, eta)
-    add_into(pull, region.pull, -eta)
+    pull[:] += -eta * (region.pull)
     for k in range(tau.size):
         if tau[k] > 0.0:
             add_matrix_into(matrix, region.curvatures[k], tau[k])
-            add_into(pull, region.slopes[k], tau[k])
+            pull[:] += tau[k] * (region.slopes[k])
             constant += tau[k] * (region.constants[k] - math.log(tau[k]))
     if not math.isfinite(paired(matrix, matrix) + dotted(pull, pull) + constant):
         return False
@@ -90,21 +87,19 @@ def put_ellipsoid(region: Region, tau: Floats, eta: float, found: Ellipsoids, pl
         for j in range(dim):
             found.roots[place, j, i] = axes[j, i] / math.sqrt(sizes[i])
     centre = applied(axes, along)
-    copy_into(found.centres[place], centre)
+    found.centres[place][:] = centre
     # A region that nothing is left of is not smaller than what a single known number would have.
     squared = max(2.0 * (region.level - constant) + dotted(pull, centre), 2.0 * region.level)
     found.radii[place] = math.sqrt(squared)
     return True
 
 
-@large_kernel
 def width_along(found: Ellipsoids, place: int, directions: Floats) -> float:
     """How far an ellipsoid reaches along directions with these second moments, in the mean square."""
     root = found.roots[place]
     return float(found.radii[place] * math.sqrt(max(0.0, paired(root, product(directions, root)))))
 
 
-@large_kernel
 def balanced_weights(region: Region, found: Ellipsoids, place: int, directions: Floats) -> Floats:
     """τ in proportion to what the martingales are at an ellipsoid's ends: with these Jensen loses nothing."""
     root, centre = found.roots[place], found.centres[place]
@@ -129,7 +124,6 @@ def balanced_weights(region: Region, found: Ellipsoids, place: int, directions: 
     return weights
 
 
-@large_kernel
 def around_the_fit(region: Region, careful: bool, found: Ellipsoids) -> int:
     """What the first martingale allows, with what is known beforehand and without: how many were found.
 
@@ -145,7 +139,6 @@ def around_the_fit(region: Region, careful: bool, found: Ellipsoids) -> int:
     return count + 1 if put_ellipsoid(region, first, 1.0, found, count) else count
 
 
-@large_kernel
 def short_ellipsoids(region: Region, directions: Floats, found: Ellipsoids) -> int:
     """Ellipsoids that are short along directions with these second moments, (dim, dim): how many were found.
 
@@ -191,8 +184,7 @@ def short_ellipsoids(region: Region, directions: Floats, found: Ellipsoids) -> i
     return count + min(steps, KEPT)
 
 
-@large_kernel
 def _copy(found: Ellipsoids, place: int, to: int) -> None:
-    copy_into(found.centres[to], found.centres[place])
+    found.centres[to][:] = found.centres[place]
     found.radii[to] = found.radii[place]
-    copy_matrix_into(found.roots[to], found.roots[place])
+    found.roots[to][:] = found.roots[place]

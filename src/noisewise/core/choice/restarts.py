@@ -41,8 +41,6 @@ from noisewise.core.choice.regions import (
     short_ellipsoids,
 )
 from noisewise.core.choice.selection import Mask
-from noisewise.core.compiler.copies import add_into, copy_into
-from noisewise.core.compiler.kernels import compiled_body, kernel, large_kernel
 from noisewise.core.model.covariances import CANCELLED, contrast_widths
 from noisewise.core.model.dense import LOG_DET, TOLD, DenseModel, Floats, theta
 from noisewise.core.model.vectors import spread
@@ -97,7 +95,6 @@ def new_restarts(dim: int) -> Restarts:
     return Restarts(*fits, np.zeros(3), room)
 
 
-@kernel
 def begin_if_due(limits: Radius, model: Any, restarts: Restarts) -> None:
     """Begin a new likelihood ratio with what the model knows now, if that is much more than at the last."""
     tally, rank = restarts.tally, max(1, limits.rank)
@@ -107,20 +104,18 @@ def begin_if_due(limits: Radius, model: Any, restarts: Restarts) -> None:
         begin(model, restarts)
 
 
-@large_kernel
 def begin(model: DenseModel, restarts: Restarts) -> None:
     """Keep the present fit in the place of the oldest."""
     tally = restarts.tally
     slot = int(tally[BEGUN]) % SLOTS
     root_into(restarts.factors[slot], model)
-    copy_into(restarts.estimates[slot], theta(model))
+    restarts.estimates[slot][:] = theta(model)
     restarts.log_dets[slot] = model.tally[LOG_DET]
     tally[BEGUN] += 1.0
     tally[LAST_LOG_DET] = model.tally[LOG_DET]
     tally[LAST_TOLD] = model.tally[TOLD]
 
 
-@large_kernel
 def region_of(limits: Radius, model: DenseModel, restarts: Restarts, root: Floats) -> Region:
     """All likelihood ratios: from the start, averaged over scales, and from restarts that say something.
 
@@ -136,12 +131,12 @@ def region_of(limits: Radius, model: DenseModel, restarts: Restarts, root: Float
     curvatures, slopes = np.zeros((1 + kept, dim, dim)), np.zeros((1 + kept, dim))
     constants, square, pull = np.zeros(1 + kept), np.zeros((dim, dim)), np.zeros(dim)
     add_matrix_into(square, crossed(root, root), ridge)
-    add_into(pull, pulled_back(root, estimate), ridge)
+    pull[:] += ridge * (pulled_back(root, estimate))
     for k in range(1 + kept):
         for i in range(dim):
             curvatures[k, i, i] = 1.0
     add_matrix_into(curvatures[0], square, -1.0)
-    copy_into(slopes[0], pull)
+    slopes[0][:] = pull
     start = averaged_at_estimate(limits, estimate, product(root, root.T), model.tally[LOG_DET])
     constants[0] = start + math.log(1.0 - RESTARTS)
     used, squared_norm = 1, dotted(estimate, estimate)
@@ -150,11 +145,11 @@ def region_of(limits: Radius, model: DenseModel, restarts: Restarts, root: Float
         slot = (k - 1) % SLOTS
         factor = restarts.factors[slot]
         known, step = product(factor, root), restarts.estimates[slot].copy()
-        add_into(step, estimate, -1.0)
+        step[:] += -1.0 * (estimate)
         apart, newer = applied(factor, step), dim - paired(known, known)
         if math.sqrt(paired(factor, factor)) * size <= MOST_LOST and newer > NEW * limits.rank:
             add_matrix_into(curvatures[used], crossed(known, known), -1.0)
-            add_into(slopes[used], pulled_back(known, apart), -1.0)
+            slopes[used][:] += -1.0 * (pulled_back(known, apart))
             learned = model.tally[LOG_DET] - restarts.log_dets[slot]
             constants[used] = math.log(RESTARTS / (k * (k + 1.0))) - 0.5 * (learned + dotted(apart, apart))
             used += 1
@@ -163,7 +158,6 @@ def region_of(limits: Radius, model: DenseModel, restarts: Restarts, root: Float
     return Region(curvatures[:used], slopes[:used], constants[:used], square, pull, excess, level)
 
 
-@large_kernel
 def look(limits: Radius, model: DenseModel, restarts: Restarts, leader: int) -> None:
     """Find ellipsoids that are short along the differences that decide: of the leader and likely rivals."""
     room = restarts.room
@@ -177,7 +171,7 @@ def look(limits: Radius, model: DenseModel, restarts: Restarts, leader: int) -> 
         directions = deciding(model, leader, found.radii[count - 1])
         count = short_ellipsoids(region, crossed(root, product(directions, root)), found)
     for k in range(count):
-        copy_into(room.shifts[k], applied(root, found.centres[k]))
+        room.shifts[k][:] = applied(root, found.centres[k])
         axes, turned = room.axes[k], product(root, found.roots[k])
         for i in range(axes.shape[0]):
             for j in range(axes.shape[1]):
@@ -186,7 +180,6 @@ def look(limits: Radius, model: DenseModel, restarts: Restarts, leader: int) -> 
     room.told[0] = model.tally[TOLD]
 
 
-@large_kernel
 def deciding(model: DenseModel, leader: int, radius: float) -> Floats:
     """Second moments of the differences to the leader, (dim, dim), by how far rivals may be above it."""
     half = np.maximum(radius * contrast_widths(model, leader), 1e-300)
@@ -232,51 +225,7 @@ def _differences(model: DenseModel, rows: NDArray[np.intp], action: int) -> Floa
     return np.asarray(model.columns[:, rows].astype(np.float64) - own)
 
 
-@kernel
 def largest_above(model: DenseModel, restarts: Restarts, action: int, among: Mask) -> float:
     """The largest of these, -inf if there are none; infinite where one is no number."""
     most = float(limits_above(model, restarts, action, among).max())
     return math.inf if math.isnan(most) else most
-
-
-@compiled_body(second_moments, inline=False)
-def _moment_loops(model: DenseModel, action: int, weights: Floats) -> Floats:
-    dim, size = model.pivots.size, 0.0
-    total, apart = np.zeros((dim, dim)), np.empty(dim)
-    for k in range(weights.size):
-        if weights[k] > NEGLIGIBLE:
-            for i in range(dim):
-                apart[i] = model.columns[i, k] - model.columns[i, action]
-            for i in range(dim):
-                size += weights[k] * apart[i] * apart[i]
-                for j in range(dim):
-                    total[i, j] += weights[k] * apart[i] * apart[j]
-    for i in range(dim):
-        for j in range(dim):
-            total[i, j] = total[i, j] / size if size > 0.0 else 1.0 if i == j else 0.0
-    return total
-
-
-@compiled_body(limits_above, inline=False)
-def _limit_loops(model: DenseModel, restarts: Restarts, action: int, among: Mask) -> Floats:
-    room, dim, n = restarts.room, model.pivots.size, model.means.size
-    upper, apart, axes = np.empty(n), np.empty(dim), room.axes
-    for k in range(n):
-        if not among[k] or k == action:
-            upper[k] = -np.inf
-            continue
-        for i in range(dim):
-            apart[i] = model.columns[i, k] - model.columns[i, action]
-        reach = np.inf
-        for e in range(int(room.n_found[0])):
-            squared, further = 0.0, 0.0
-            for i in range(dim):
-                seen = 0.0
-                for j in range(dim):
-                    seen += axes[e, i, j] * apart[j]
-                squared += seen * seen
-                further += room.shifts[e, i] * apart[i]
-            reach = min(reach, further + math.sqrt(squared))
-        least = math.sqrt(CANCELLED * (model.squared_widths[k] + model.squared_widths[action]))
-        upper[k] = model.means[k] - model.means[action] + max(reach, least)
-    return upper

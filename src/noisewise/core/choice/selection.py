@@ -5,7 +5,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins, kernel
 from noisewise.core.model.covariances import CANCELLED, contrast_widths, covariance_with
 from noisewise.core.model.dense import NOBODY, SAFEST, Floats
 from noisewise.core.model.model import Model
@@ -70,7 +69,6 @@ def _floor(top: float, tolerance: float) -> float:
     return top - tolerance if math.isfinite(top) else top
 
 
-@kernel
 def widest(model: Model, allowed: Mask) -> int:
     """The widest allowed action; ties go to the lowest index."""
     return first_largest(model.squared_widths, allowed)
@@ -234,6 +232,3 @@ def likelihood_ratio(model: Model, action: int, eps: float) -> float:
     leads = np.maximum(0.0, eps + model.means[action] - model.means[rivals])
     ratio = float(np.min(leads**2 / (2.0 * squared[rivals]), initial=np.inf))
     return 0.0 if math.isnan(ratio) else ratio
-
-
-has_twins(__name__, "noisewise.core.choice.calls")

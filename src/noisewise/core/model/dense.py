@@ -23,7 +23,6 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import has_twins
 from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
 from noisewise.core.model.independent import IndependentModel, Separate, new_independent
 from noisewise.core.model.model import Model
@@ -335,4 +334,3 @@ def squared_norm(model: Model) -> float:
 
 if extension is not None:
     extension.set_models(DenseModel, IndependentModel)
-has_twins(__name__, "noisewise.core.model.calls")

@@ -2,7 +2,6 @@
 
 import math
 
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.model import Model
 from noisewise.core.support.blocks import Floats
 
@@ -18,7 +17,6 @@ SINCE_CENTRED = 5
 SAFEST = 6
 
 
-@kernel
 def count(tally: Floats, squared_width: float, sigma: float) -> None:
     """Book one measurement: ``det V`` grows by the factor ``1 + ‖a‖²/σ²``."""
     weight = 1.0 / (sigma * sigma)
@@ -29,13 +27,11 @@ def count(tally: Floats, squared_width: float, sigma: float) -> None:
     tally[SINCE_CENTRED] += 1.0
 
 
-@kernel
 def log_det(model: Model) -> float:
     """``log det V - dim·log ridge``: twice the information gathered, in nats."""
     return float(model.tally[LOG_DET])
 
 
-@kernel
 def total_precision(model: Model) -> float:
     """``Σ 1/σ²`` over all measurements: the currency of everything."""
     return float(model.tally[TOTAL_PRECISION])

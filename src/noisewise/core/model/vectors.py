@@ -6,14 +6,12 @@ the vector that is about to be measured; everything else about the model stays a
 
 import numpy as np
 
-from noisewise.core.compiler.kernels import large_kernel
 from noisewise.core.model.covariances import covariance_with
 from noisewise.core.model.dense import WORN, DenseModel, Floats, theta
 from noisewise.core.native.verbs import verb
 from noisewise.core.support import blas
 
 
-@large_kernel
 def place(model: DenseModel, vector: Floats) -> None:
     """Make ``vector`` the model's only action."""
     for i in range(vector.size):

@@ -13,7 +13,6 @@ import numpy as np
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.choice.radius import Radius
 from noisewise.core.choice.selection import Mask, regret_bound
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, DenseModel, Floats, fold, set_theta
 from noisewise.core.support.checks import check_choice, check_count, check_positive
 from noisewise.policies.robust import huber, median_of_means, one_pass
@@ -190,7 +189,6 @@ def new_memory(setting: Setting, robust: Robust) -> Memory:
     )
 
 
-@kernel
 def robust_radius(params: HasRobust, state: HasMemory) -> float:
     """The radius that goes with the estimate and the measurements so far."""
     robust, limits = params.robust, params.setting.radius
@@ -214,7 +212,6 @@ def robust_radius(params: HasRobust, state: HasMemory) -> float:
     return float(32.0 * stochastic + 5.0 * limits.bias)
 
 
-@kernel
 def entering(params: HasRobust, state: HasMemory, action: int, sigma: float) -> float:
     """The scale s with which a measurement enters: sigma, or the largest of it and the floors (note 15)."""
     robust, limits = params.robust, params.setting.radius
@@ -247,7 +244,6 @@ def with_room(params: HasRobust, state: Any, count: int) -> Any:
     return state._replace(memory=state.memory._replace(history=grown))
 
 
-@kernel
 def check_room(params: HasRobust, state: HasMemory, coming: int) -> None:
     """Refuse measurements that the history has no room for."""
     history = state.memory.history
@@ -269,7 +265,6 @@ def all_or_none(absorb: Callable[[Any, Any, int, float, float], None]) -> Callab
     return absorb_many
 
 
-@kernel
 def learn_robustly(params: HasRobust, state: HasMemory, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement: V grows by it, and the estimate is fitted afresh, moved, or dealt to a block."""
     robust, limits, model, memory = params.robust, params.setting.radius, state.model, state.memory
@@ -298,7 +293,6 @@ def learn_robustly(params: HasRobust, state: HasMemory, action: int, reward: flo
         set_theta(model, memory.curvature.theta)
 
 
-@kernel
 def imagine_robustly(params: HasRobust, state: HasMemory, action: int, sigma: float) -> None:
     """Pretend that ``action`` was measured and came out as expected: only widths change."""
     scale = entering(params, state, action, sigma)
@@ -307,7 +301,6 @@ def imagine_robustly(params: HasRobust, state: HasMemory, action: int, sigma: fl
     fold(state.model, action, state.model.means[action], scale)
 
 
-@kernel
 def robust_bound(params: HasRobust, state: HasMemory, candidates: Mask, action: int, radius: float) -> float:
     """How far ``action`` can be below the best; medians look at each contrast directly."""
     robust = params.robust

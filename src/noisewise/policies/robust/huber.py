@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import calls_verb, kernel
 from noisewise.core.model.dense import DenseModel, Floats, theta
 from noisewise.core.native.verbs import verb
 from noisewise.policies.robust.ball import room_for_a_step, step_within_ball, whitening
@@ -75,7 +74,6 @@ def new_history(n_actions: int, dim: int, capacity: int) -> History:
     )
 
 
-@kernel
 def threshold(tau0: float, squared_width: float, scale: float) -> float:
     """``τ = τ0·√(1 + u²)/u`` with ``u = width/scale``."""
     u = max(math.sqrt(squared_width) / scale, TINY)
@@ -183,5 +181,3 @@ def hessian_at(history: History, root: Floats, ridge: float) -> Floats:
 
 
 MEASUREMENT = "int:action float:reward float:scale float:tau"
-calls_verb(remember, f"struct:history struct:model layout {MEASUREMENT}")
-calls_verb(fit_huber, "struct:history struct:model float:ridge float:bound new:model.centre")

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.choice.selection import TIE, Mask
-from noisewise.core.compiler.kernels import calls_verb
 from noisewise.core.model.dense import BATCH, DenseModel, Floats, theta
 from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
 from noisewise.core.native.verbs import verb
@@ -156,11 +155,3 @@ def _block(blocks: Blocks, b: int) -> Curvature:
         blocks.thetas[b],
         blocks.room,
     )
-
-
-calls_verb(deal, "struct:blocks struct:model layout int:action float:reward float:sigma")
-calls_verb(centre_of, "struct:blocks struct:model new:model.centre")
-calls_verb(
-    certified_contrast, "struct:blocks struct:model layout mask:candidates int:action float:reach", "float"
-)
-calls_verb(covering_radius, "struct:blocks struct:model layout float:reach", "float")

@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.compiler.kernels import calls_verb
 from noisewise.core.model.dense import DenseModel, Floats, set_theta, theta
 from noisewise.core.model.factor import Factored, rotate_in, solve_lower, solve_upper
 from noisewise.core.native.verbs import verb
 from noisewise.policies.robust.ball import room_for_a_step, step_within_ball, whitening
-from noisewise.policies.robust.huber import MEASUREMENT, clipped
+from noisewise.policies.robust.huber import clipped
 
 #: Newton steps for the residual that remains; about five are needed.
 MOST_STEPS = 100
@@ -105,7 +104,3 @@ def stay_in_ball(curvature: Curvature, model: DenseModel, bound: float) -> None:
     point = theta(model)
     if (point * point).sum() > bound * bound:
         set_theta(model, nearest_in_ball(model, point, bound))
-
-
-calls_verb(move, f"struct:curvature struct:model layout {MEASUREMENT} float:bound")
-calls_verb(stay_in_ball, "struct:curvature struct:model layout float:bound")

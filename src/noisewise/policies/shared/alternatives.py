@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask, first_largest
-from noisewise.core.compiler.kernels import calls_verb
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.model import Model
 from noisewise.core.native.verbs import verb
@@ -99,14 +98,3 @@ def first_unseen(given: Floats, allowed: Mask) -> int:
 
 
 SQUARE = "model.centre*model.centre"
-calls_verb(inverse_of_moment, f"struct:model layout floats:shares room:{SQUARE} new:{SQUARE}")
-calls_verb(costs_of_rivals, "struct:model layout floats:inverse int:leader new:model.means")
-calls_verb(shifts_towards, "struct:model layout floats:inverse int:leader int:rival new:model.means")
-calls_verb(
-    payoffs_of,
-    "struct:model layout floats:inverse floats:costs int:leader ints:rivals len:rivals "
-    "new:rivals*model.means",
-)
-calls_verb(closest_rival, "floats:costs len:costs", "int")
-calls_verb(rivals_within, "floats:costs len:costs float:slack ints:rows", "int")
-calls_verb(first_unseen, "floats:given mask:allowed len:given", "int")

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.core.choice.selection import Mask, first_best, first_largest, widest
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.policies.shared.least_squares import (
@@ -41,7 +40,6 @@ def first_phase(setting: Setting, shares: Floats, rounds: float) -> State:
     return State(model, everybody, shares.copy(), np.zeros(n), np.zeros(n), np.ones(1), left)
 
 
-@kernel
 def choose(params: HasSetting, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The action of the design that lags most in precision."""
     on_design = allowed & (state.shares > 0.0)
@@ -50,7 +48,6 @@ def choose(params: HasSetting, state: State, allowed: Mask, sigma: float, draws:
     return first_largest(-state.given / np.maximum(state.shares, 1e-300), on_design)
 
 
-@kernel
 def absorb(params: HasSetting, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn; every measurement counts for the phase."""
     fold(state.model, action, reward, sigma)
@@ -60,7 +57,6 @@ def absorb(params: HasSetting, state: State, action: int, reward: float, sigma: 
     state.left[0] -= 1.0
 
 
-@kernel
 def wants_plan(params: Any, state: State) -> bool:
     """When the phase is over."""
     return bool(state.left[0] <= 0.0)
@@ -80,7 +76,6 @@ def keep_going(state: State) -> None:
     state.left[0] = math.inf
 
 
-@kernel
 def recommend(params: HasSetting, state: State) -> int:
     """The largest mean, over all measurements, among the survivors that the certificate allows."""
     possible = not_ruled_out(params, state)

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest, keep_near_best
-from noisewise.core.compiler.copies import copy_into, copy_matrix_into, fill
-from noisewise.core.compiler.kernels import compiled_body, kernel
 from noisewise.core.model.dense import TOLD, DenseModel, Floats, fold, new_dense, squared_norm
 from noisewise.core.model.factor import RESIDUAL
 from noisewise.core.support.checks import check_count, check_not_negative, check_positive
@@ -121,7 +119,6 @@ def init(params: Params) -> State:
     )
 
 
-@kernel
 def layer(layers: Layers, level: int) -> DenseModel:
     """One layer as a model; changing it changes the layer."""
     return DenseModel(
@@ -144,7 +141,6 @@ def layer(layers: Layers, level: int) -> DenseModel:
 
 
 # These take the arrays they need, not the state: handing over all its arrays would cost more than the work.
-@kernel
 def is_wide(params: Params, squared_widths: Floats, level: int, action: int) -> bool:
     """``‖a‖ > 2⁻ˡ`` in the layer (``> α`` in the last, where ``2⁻ᴸ ≤ α``); layer 1 has the index 0."""
     limit = 0.5 ** (level + 1)
@@ -153,7 +149,6 @@ def is_wide(params: Params, squared_widths: Floats, level: int, action: int) -> 
     return bool(squared_widths[level, action] > limit * limit)
 
 
-@compiled_body(inline=False)
 def descend(params: Params, squared_widths: Floats, means: Floats, radii: Floats, remaining: Mask) -> int:
     """Walk down while no remaining action is wide, dropping what each layer rules out; where it ends.
 
@@ -170,7 +165,6 @@ def descend(params: Params, squared_widths: Floats, means: Floats, radii: Floats
     return level
 
 
-@kernel
 def descend_among(params: Params, state: State, allowed: Mask) -> tuple[int, Mask]:
     """Where the walk among the allowed actions ends, and those that remain there."""
     if allowed.all():
@@ -180,7 +174,6 @@ def descend_among(params: Params, state: State, allowed: Mask) -> tuple[int, Mas
     return descend(params, layers.squared_widths, layers.means, state.radii, remaining), remaining
 
 
-@kernel
 def learning_layer(params: Params, squared_widths: Floats, action: int) -> int:
     """The first layer in which the action is wide, which is where it is chosen; -1 if none is.
 
@@ -193,7 +186,6 @@ def learning_layer(params: Params, squared_widths: Floats, action: int) -> int:
     return -1
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn in one layer, so that the measurement has the influence ``2⁻ˡ``; walk down again."""
     squared_widths, radii, remaining = state.layers.squared_widths, state.radii, state.remaining
@@ -205,7 +197,7 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         fold(learning, action, reward, math.sqrt(squared_widths[level, action]) * 2.0 ** (level + 1))
         variance = measured_variance(learning, params.setting.ridge * 0.25**level)
         radii[level] = layer_radius(params, learning.tally[TOLD], variance, level, state.rounds[0])
-    fill(remaining, True)
+    remaining[:] = True
     reached = descend(params, squared_widths, state.layers.means, radii, remaining)
     state.reached[0] = reached
     widest = first_largest(squared_widths[reached], remaining)
@@ -214,14 +206,12 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         report(state, finished)
 
 
-@kernel
 def measured_variance(model: DenseModel, ridge: float) -> float:
     """``Σ w²·(r - <θ̂, a>)²``: what the fit minimised, without its penalty ``ridge·‖θ̂‖²``."""
     # What is no number stays none: 0 would be the smallest variance of all.
     return float(np.maximum(0.0, model.tally[RESIDUAL] - ridge * squared_norm(model)))
 
 
-@kernel
 def layer_radius(params: Params, told: float, measured: float, level: int, rounds: float) -> float:
     """The radius of layer l after round k; only its stochastic part, all but ``2·A·B·2⁻ˡ``, is scaled."""
     influence, noise_bound = 0.5 ** (level + 1), params.noise_bound
@@ -235,41 +225,36 @@ def layer_radius(params: Params, told: float, measured: float, level: int, round
     return bias + params.scale * stochastic
 
 
-@compiled_body(inline=False)
 def report(state: State, level: int) -> None:
     """Copy a layer into the model."""
     model, layers = state.model, state.layers
-    copy_matrix_into(model.factor, layers.factor[level])
-    copy_into(model.pivots, layers.pivots[level])
-    copy_into(model.reciprocals, layers.reciprocals[level])
-    copy_into(model.centre, layers.centre[level])
-    copy_into(model.squared_widths, layers.squared_widths[level])
-    copy_into(model.means, layers.means[level])
-    copy_into(model.floors, layers.floors[level])
-    copy_into(model.tally, layers.tally[level])
+    model.factor[:] = layers.factor[level]
+    model.pivots[:] = layers.pivots[level]
+    model.reciprocals[:] = layers.reciprocals[level]
+    model.centre[:] = layers.centre[level]
+    model.squared_widths[:] = layers.squared_widths[level]
+    model.means[:] = layers.means[level]
+    model.floors[:] = layers.floors[level]
+    model.tally[:] = layers.tally[level]
     state.reported[0] = level
 
 
-@kernel
 def imagine(params: Params, state: State, action: int, sigma: float) -> None:
     """A pending measurement goes to the layer where it would be learnt."""
     level = max(0, learning_layer(params, state.layers.squared_widths, action))
     absorb(params, state, action, state.layers.means[level, action], sigma)
 
 
-@kernel
 def recommend(params: Params, state: State) -> int:
     """The best mean of the finished layer among what all finished layers leave."""
     return first_best(state.model.means, state.model.squared_widths, state.remaining)
 
 
-@kernel
 def radius(params: Params, state: State) -> float:
     """The radius of the layer that is reported."""
     return float(state.radii[state.reported[0]])
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """What the finished layers leave."""
     return state.remaining

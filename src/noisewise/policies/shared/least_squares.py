@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.choice.radius import AVERAGES, RADII, RESTARTED, Radius, confidence_radius, make_radius
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import SAFEST, DenseModel, fold, new_model
 from noisewise.core.model.independent import Separate
 from noisewise.core.model.model import Model
@@ -110,7 +109,6 @@ def plain_init(params: Params) -> State:
     return State(new_model(params.setting.columns, params.setting.ridge))
 
 
-@kernel
 def learn(params: HasSetting, state: HasModel, action: int, reward: float, sigma: float) -> None:
     """Fold one measurement into the model."""
     fold(state.model, action, reward, sigma)
@@ -122,25 +120,21 @@ def nothing_else(
     """A rule that remembers nothing beyond the model has nothing to catch up with."""
 
 
-@kernel
 def imagine(params: HasSetting, state: HasModel, action: int, sigma: float) -> None:
     """Pretend that ``action`` was measured and came out as expected: only widths change."""
     fold(state.model, action, state.model.means[action], sigma)
 
 
-@kernel
 def present_radius(params: HasSetting, state: HasModel) -> float:
     """The radius that goes with the measurements so far."""
     return confidence_radius(params.setting.radius, state.model)
 
 
-@kernel
 def scaled_radius(radius: Radius, model: Model, scale: float) -> float:
     """The radius with its stochastic part, all but the bias of the ridge, multiplied by ``scale``."""
     return radius.bias + scale * (confidence_radius(radius, model) - radius.bias)
 
 
-@kernel
 def plausible_among(model: Model, allowed: Mask, radius: float) -> Mask:
     """The allowed actions that a confidence set of this radius does not rule out."""
     hint = model.tally[SAFEST]
@@ -151,19 +145,16 @@ def plausible_among(model: Model, allowed: Mask, radius: float) -> Mask:
     return plausible
 
 
-@kernel
 def within(model: Model, radius: float) -> Mask:
     """The actions that a confidence set of this radius does not rule out."""
     return plausible_among(model, np.ones(model.means.size, np.bool_), radius)
 
 
-@kernel
 def not_ruled_out(params: HasSetting, state: HasModel) -> Mask:
     """The actions that the present certificate does not rule out."""
     return within(state.model, confidence_radius(params.setting.radius, state.model))
 
 
-@kernel
 def best_mean(params: HasSetting, state: HasModel) -> int:
     """The action with the largest estimated value."""
     model = state.model

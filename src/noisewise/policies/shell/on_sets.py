@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.core.choice.selection import TIE, Mask
-from noisewise.core.compiler.copies import copy_into, copy_matrix_into
-from noisewise.core.compiler.kernels import large_kernel
 from noisewise.core.model.dense import Floats, theta, total_precision
 from noisewise.core.model.vectors import covariance, place
 
@@ -30,7 +28,6 @@ def no(params: Any) -> bool:
     return False
 
 
-@large_kernel
 def weighted_estimate(params: Any, state: Any) -> Floats:
     """The parameter that most rules believe in: that of the model."""
     return theta(state.model)
@@ -41,7 +38,7 @@ class OnSets:
     """What a rule declares to run on sets that answer questions, such as a ball."""
 
     aim: Callable[[Any, Any, Floats, Floats], float]
-    """``(params, state, draws, direction) -> reach``; writes the direction. A kernel."""
+    """``(params, state, draws, direction) -> reach``; writes the direction."""
     random: bool = False
     """Whether ``draws`` holds standard normal numbers, one per feature."""
     eliminates: bool = False
@@ -51,7 +48,7 @@ class OnSets:
     recommends_last: Callable[[Any], bool] = no
     """``(params)``: whether the action measured last is recommended, while it is a candidate."""
     parameter: Callable[[Any, Any], Floats] = weighted_estimate
-    """``(params, state) -> (dim,)``: the estimate. A kernel."""
+    """``(params, state) -> (dim,)``: the estimate."""
 
 
 class CertificateMemory(NamedTuple):
@@ -96,7 +93,6 @@ def new_state(on_sets: OnSets, inner: Any) -> SetState:
     return SetState(own_slot(inner), memory, np.full(dim, np.nan))
 
 
-@large_kernel
 def not_ruled_out(parameter: Floats, spread: Floats, radius: float, advice: Floats, points: Floats) -> Mask:
     """Which points a certificate lets be better than ``advice``, or equal to it, (n,).
 
@@ -110,7 +106,6 @@ def not_ruled_out(parameter: Floats, spread: Floats, radius: float, advice: Floa
     return alive
 
 
-@large_kernel
 def remembered(memory: CertificateMemory, points: Floats) -> Mask:
     """Which points no certificate of the past ruled out, (n,)."""
     alive = np.ones(len(points), np.bool_)
@@ -121,7 +116,6 @@ def remembered(memory: CertificateMemory, points: Floats) -> Mask:
     return alive
 
 
-@large_kernel
 def advise(largest: Any, shape: Any, memory: CertificateMemory, parameter: Floats, out: Floats) -> None:
     """The best action for the estimate; if it was ruled out, the best of those advised before."""
     dim = parameter.size
@@ -134,31 +128,28 @@ def advise(largest: Any, shape: Any, memory: CertificateMemory, parameter: Float
         mean = np.dot(memory.advice[k], parameter)
         if mean > most and remembered(memory, memory.advice[k].copy().reshape((1, dim)))[0]:
             most = mean
-            copy_into(out, memory.advice[k])
+            out[:] = memory.advice[k]
 
 
-@large_kernel
 def keep(memory: CertificateMemory, parameter: Floats, spread: Floats, radius: float, advice: Floats) -> None:
     """Remember a certificate, in the place of the oldest if there are too many."""
     k = int(memory.tally[KEPT]) % memory.radii.size
-    copy_into(memory.parameters[k], parameter)
-    copy_matrix_into(memory.covariances[k], spread)
+    memory.parameters[k][:] = parameter
+    memory.covariances[k][:] = spread
     memory.radii[k] = radius
-    copy_into(memory.advice[k], advice)
+    memory.advice[k][:] = advice
     memory.tally[KEPT] += 1.0
 
 
-@large_kernel
 def learn_vector(
     absorb: Any, params: Any, state: SetState, vector: Floats, reward: float, sigma: float
 ) -> None:
     """Learn one measurement of a vector."""
     place(state.inner.model, vector)
     absorb(params, state.inner, 0, reward, sigma)
-    copy_into(state.last, vector)
+    state.last[:] = vector
 
 
-@large_kernel
 def keep_if_due(radius: Any, estimate: Any, largest: Any, params: Any, shape: Any, state: SetState) -> None:
     """Keep a certificate whenever the total precision has doubled."""
     inner, memory = state.inner, state.memory
@@ -171,7 +162,6 @@ def keep_if_due(radius: Any, estimate: Any, largest: Any, params: Any, shape: An
     keep(memory, parameter, covariance(inner.model), radius(params, inner), advice)
 
 
-@large_kernel
 def recommends(largest: Any, shape: Any, state: SetState, last: bool, parameter: Floats, out: Floats) -> None:
     """The action to take if measuring stops now."""
     if (
@@ -179,6 +169,6 @@ def recommends(largest: Any, shape: Any, state: SetState, last: bool, parameter:
         and not math.isnan(state.last[0])
         and remembered(state.memory, state.last.reshape((1, out.size)))[0]
     ):
-        copy_into(out, state.last)
+        out[:] = state.last
     else:
         advise(largest, shape, state.memory, parameter, out)

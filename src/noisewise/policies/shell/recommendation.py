@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.choice.selection import Mask, smallest_bound
-from noisewise.core.compiler.kernels import compiled_body
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice
 
@@ -31,7 +30,6 @@ def make_advice(options: dict[str, Any], n_actions: int, rng: np.random.Generato
     return Advice(RECOMMENDATIONS.index(name), float(rng.random()), counts, np.zeros(1, dtype=np.int64))
 
 
-@compiled_body(inline=False)
 def recommended(
     advice: Advice,
     pulled: NDArray[np.integer[Any]],

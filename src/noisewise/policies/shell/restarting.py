@@ -18,7 +18,6 @@ from noisewise.core.choice.restarts import (
     new_restarts,
 )
 from noisewise.core.choice.selection import Mask
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import CANCELLED, contrast_widths
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.model import Model
@@ -96,16 +95,13 @@ def _learning(rule: Rule) -> dict[str, Any]:
     ball: Any = rule.ball
     found: dict[str, Any] = {}
 
-    @kernel
     def choose(params: Any, state: Any, allowed: Mask, sigma: float, draws: Floats) -> int:
         return choose_inner(params.inner, state.inner, allowed, sigma, draws)
 
-    @kernel
     def absorb(params: Any, state: Any, action: int, reward: float, sigma: float) -> None:
         absorb_inner(params.inner, state.inner, action, reward, sigma)
         begin_if_due(ball(params.inner), state.inner.model, state.restarts)
 
-    @kernel
     def recommend(params: Any, state: Any) -> int:
         return recommend_inner(params.inner, state.inner)
 
@@ -113,7 +109,6 @@ def _learning(rule: Rule) -> dict[str, Any]:
     if rule.wants_plan is not None:
         wants_plan_inner = rule.wants_plan
 
-        @kernel
         def wants_plan(params: Any, state: Any) -> bool:
             return wants_plan_inner(params.inner, state.inner)
 
@@ -127,11 +122,9 @@ def _certifying(rule: Rule) -> dict[str, Any]:
     bound_inner, certain_inner = rule.bound, rule.certain
     ball: Any = rule.ball
 
-    @kernel
     def radius(params: Any, state: Any) -> float:
         return radius_inner(params.inner, state.inner)
 
-    @kernel
     def candidates(params: Any, state: Any) -> Mask:
         leader, model = recommend_inner(params.inner, state.inner), state.inner.model
         left = candidates_inner(params.inner, state.inner)
@@ -141,14 +134,12 @@ def _certifying(rule: Rule) -> dict[str, Any]:
         # What is no number rules nothing out.
         return left & ~(upper < 0.0)
 
-    @kernel
     def bound(params: Any, state: Any, candidates: Mask, action: int, radius: float) -> float:
         usual = bound_inner(params.inner, state.inner, candidates, action, radius)
         model = state.inner.model
         look(ball(params.inner), model, state.restarts, recommend_inner(params.inner, state.inner))
         return min(usual, max(0.0, largest_above(model, state.restarts, action, candidates)))
 
-    @kernel
     def certain(params: Any, state: Any, action: int, eps: float, radius: float) -> bool:
         if certain_inner(params.inner, state.inner, action, eps, radius):
             return True

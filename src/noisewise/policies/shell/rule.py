@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from noisewise.core.choice.radius import FIXED, Radius
 from noisewise.core.choice.selection import Mask, likelihood_ratio, regret_bound
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.policies.shell.on_sets import OnSets
 
@@ -55,19 +54,16 @@ def always_anytime(params: Any, state: Any) -> str:
     return anytime(params)
 
 
-@kernel
 def bound_by_radius(params: Any, state: Any, candidates: Mask, action: int, radius: float) -> float:
     """The regret bound of most rules: the largest upper bound on a contrast with a candidate."""
     return regret_bound(state.model, candidates, action, radius)
 
 
-@kernel
 def certain_by_radius(params: Any, state: Any, action: int, eps: float, radius: float) -> bool:
     """The likelihood ratio of most rules: every other action's lead, over its width, is above the radius."""
     return likelihood_ratio(state.model, action, eps) > radius * radius / 2.0
 
 
-@kernel
 def own_ball(params: Any) -> Radius:
     """The ball of most rules: the radius that was chosen."""
     radius: Radius = params.setting.radius
@@ -79,7 +75,7 @@ class Rule:
     """An algorithm as functions on a state of arrays, which they change in place.
 
     ``params`` and ``state`` are NamedTuples of numbers and arrays of fixed size. ``params.setting`` is a
-    `Setting`; ``state.model`` a `Model`. Functions that are kernels may be compiled; ``make_params``
+    `Setting`; ``state.model`` a `Model`. ``make_params``
     and ``init`` are plain Python.
     """
 

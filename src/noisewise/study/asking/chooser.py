@@ -18,7 +18,6 @@ from noisewise.policies.shell.decide import Rows, decide, imagine
 from noisewise.policies.shell.policy_file import copy_state
 from noisewise.policies.shell.rule import Rule, make_params
 from noisewise.study.log.measurements import Codes, Columns
-from noisewise.study.log.model_choice import CONTRASTS
 from noisewise.study.log.specification import PolicyChoice
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import reference_place
@@ -141,7 +140,7 @@ def _on_a_level(analysis: Analysis) -> Levelled:
     way, or a rule would ask for the same option for ever.
     """
     sums = analysis.sums
-    if analysis.specification.blocks != CONTRASTS or not sums.has_border:
+    if not sums.has_border:
         return Levelled(sums, None)
     fit = analysis.estimates
     taken = fit.offsets.copy()

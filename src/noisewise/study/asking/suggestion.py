@@ -112,7 +112,7 @@ class Asking:
             chosen = self._decider.decide(coming, sigma, asked)
             found, under_way = self._decider.prepare()[1], list(self._decider.under_way)
             self._decider.expect(chosen, coming, sigma)
-            yield self._foreseen(chosen), found, under_way
+            yield chosen, found, under_way
 
     def _at_once(self, coming: Coming, sigma: float | None, numbers: range) -> Iterator[Step]:
         """One decision for all of them, where that is possible."""
@@ -149,17 +149,6 @@ class Asking:
             jobs = [*jobs, job_of(body)]
             suggested.append(body)
         return suggested
-
-    def _foreseen(self, chosen: Proposal) -> Proposal:
-        """With the bound as it will be, where every block is paid for: radii then grow as blocks do.
-
-        A rule that holds radii fixed still finds the race, but would promise a fall that never comes. It
-        takes another fit, so that it is done for these studies alone.
-        """
-        if chosen.rival is None or not self._analysis.pays_for_blocks:
-            return chosen
-        then = self._decider.prepare()[1]
-        return chosen if then is None else chosen._replace(after=min(chosen.bound, then.bound))
 
 
 def rehearse_asking(state: State) -> None:

@@ -10,7 +10,7 @@ from noisewise.study.asking.coming import Manner
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.state import State
-from noisewise.study.models.analysis import Analysis, doubt_now
+from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import reference_place
 from noisewise.study.models.sizes.variance_components import Sizes
 from noisewise.study.models.sums import block_places, totals
@@ -34,11 +34,6 @@ class WhatIf(Analysis):
     def own_scatter(self) -> bool:
         """Measurements were put together with the scatter that was estimated, as if it were known."""
         return False
-
-    @property
-    def block_doubt(self) -> str | None:
-        """As it is now: what was measured when is not known of measurements that were put together."""
-        return doubt_now(self.state)
 
 
 class More(NamedTuple):

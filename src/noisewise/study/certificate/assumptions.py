@@ -14,7 +14,7 @@ from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.symmetric import GROSS, SELDOM
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
-from noisewise.study.log.model_choice import ANY, ESTIMATE
+from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.networks.shared_arms import shared_arms
@@ -171,7 +171,7 @@ def about_time(analysis: Analysis, check: Check) -> list[str]:
 
 
 def about_blocks(analysis: Analysis, check: Check) -> list[str]:
-    """What was promised about blocks, if there are any: see `noisewise.study.models.blocks`.
+    """What bounds within blocks need, if there are any.
 
     Differences alone need no promise: they have no level that one could look at.
     """
@@ -180,16 +180,9 @@ def about_blocks(analysis: Analysis, check: Check) -> list[str]:
         return []
     if analysis.columns.arm is not None and analysis.columns.arm[analysis.columns.minus < 0].all():
         return ["which options a study tried was not decided by how its arms came out"]
-    if analysis.specification.blocks == ANY:
-        return ["nothing about blocks but their unknown offsets: anybody may have chosen what to measure"]
-    if analysis.block_doubt is None:
-        return [
-            "what is measured next within a block depends on differences seen so far, not on how high the "
-            "block's values are (`ask` keeps to it)"
-        ]
     return [
-        f"{analysis.block_doubt}; so the bound that holds whoever chose what to measure is used, which is "
-        "larger: finish blocks that were begun"
+        "what is measured next within a block depends on differences seen so far, not on how high the "
+        "block's values are (`ask` keeps to it)"
     ]
 
 

@@ -10,8 +10,6 @@ from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 
 #: In the place of a number: to be found from the measurements, by restricted likelihood.
 ESTIMATE = "estimate"
-#: What is promised about blocks: see `noisewise.study.models.blocks`.
-CONTRASTS, ANY = PROMISES = ("contrasts", "any")
 #: How often bounds may be looked at: see `noisewise.study.models.once`.
 ANY_TIME, ONCE = LOOKS = ("any time", "once")
 #: What a specification may leave out.

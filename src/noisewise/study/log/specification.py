@@ -22,17 +22,14 @@ from noisewise.core.support.text import check_text
 from noisewise.study.inputs.catalogue import OptionCatalogue
 from noisewise.study.inputs.items import check_pool
 from noisewise.study.inputs.value_scale import LINEAR, LOG, SCALES, LogLimits, ValueScale, log_limits
+from noisewise.study.log.model_choice import ANY_TIME as ANY_TIME
 from noisewise.study.log.model_choice import (
-    ANY,
-    CONTRASTS,
     ESTIMATE,
-    PROMISES,
     SIZES,
     ModelChoice,
     Size,
     choose_model,
 )
-from noisewise.study.log.model_choice import ANY_TIME as ANY_TIME
 from noisewise.study.log.model_choice import LOOKS as LOOKS
 from noisewise.study.log.model_choice import ONCE as ONCE
 
@@ -86,7 +83,6 @@ class Specification:
     version: str
     deviation: Size = None  # of the model it began with
     extra_scatter: Size = None
-    blocks: str = ANY  # what is promised about them; studies from before there was a choice promised nothing
     budget: int | None = None  # how many measurements there will be, if that is fixed
     looks: str | None = None  # ONCE, or None: at any time
     bounds: tuple[float, float] | None = None  # between which all readings lie
@@ -228,7 +224,6 @@ def check_question(
     seed: Any,
     deviation: Any = None,
     extra_scatter: Any = None,
-    blocks: Any = CONTRASTS,
     budget: Any = None,
     looks: Any = ANY_TIME,
     bounds: Any = None,
@@ -253,7 +248,6 @@ def check_question(
         seed=_new_seed(items) if seed is None else seed,
         deviation=reading.read_size(deviation, "deviation"),
         extra_scatter=reading.read_size(extra_scatter, "extra_scatter"),
-        blocks=blocks,
         budget=budget,
         looks=None if check_choice("looks", looks, LOOKS) == ANY_TIME else looks,
         bounds=bounds,
@@ -277,7 +271,6 @@ def _checked(
     seed: Any,
     deviation: Any,
     extra_scatter: Any,
-    blocks: Any,
     budget: Any,
     looks: Any,
     bounds: Any,
@@ -297,7 +290,6 @@ def _checked(
         "noise_floor": None if noise_floor is None else check_amount("noise_floor", noise_floor),
         "lease": check_within("lease", lease, LEASE),
         "seed": check_count_within("seed", seed, SEED),
-        "blocks": check_choice("blocks", blocks, PROMISES),
         "budget": None if budget is None else check_count_within("budget", budget, COUNT),
         "looks": None if looks is None else check_choice("looks", looks, (ONCE,)),
         "bounds": None if bounds is None else _two_bounds(bounds),

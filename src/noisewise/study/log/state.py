@@ -99,7 +99,6 @@ class State:
         self.looks = specification.looks or ANY_TIME
         self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
-        self.doubt: tuple[int, str | None] | None = None  # see `analysis.doubt_now`
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
         self.quick_tables: Any = None  # the same for many looks in a row
         self.centres: Any = (
@@ -167,7 +166,7 @@ class State:
         """The same study with another model; neither may change after that."""
         twin = copy.copy(self)
         twin.model = model
-        twin.restarts = twin.doubt = twin.tables = twin.quick_tables = twin.centres = None
+        twin.restarts = twin.tables = twin.quick_tables = twin.centres = None
         return twin
 
     def of_population(self) -> "State":

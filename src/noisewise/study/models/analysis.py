@@ -11,10 +11,8 @@ from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.measurements import KINDS, Columns
-from noisewise.study.log.model_choice import CONTRASTS
 from noisewise.study.log.specification import HEAVY, POOLED
 from noisewise.study.log.state import State
-from noisewise.study.models.blocks import DOUBTED, doubt_about_blocks
 from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, LITTLE, Shares
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.levels import display_levels
@@ -133,10 +131,9 @@ class Analysis:
         """The fit with the standard errors and the size of deviations that the certificate uses."""
         deviation, _ = self.sizes.certified
         same = self.sigmas.certified is self.sigmas.estimated and deviation == self.sizes.deviation
-        if same and (self._any_choice == self._promised_nothing or not self.model.fit_knows_choice):
+        if same:
             return self.estimates
-        fit = self.fit(self.certified_sums, deviation, any_choice=self._any_choice)
-        return self._robust(fit, self.certified_sums)
+        return self._robust(self.fit(self.certified_sums, deviation), self.certified_sums)
 
     @functools.cached_property
     def certified_sums(self) -> Sums:
@@ -144,36 +141,6 @@ class Analysis:
         if self.sigmas.certified is self.sigmas.estimated:
             return self.sums
         return self.pooled(self.columns, self.sigmas.certified)
-
-    @functools.cached_property
-    def block_doubt(self) -> str | None:
-        """Why blocks are not trusted to have been filled by looking at contrasts only; None if they are."""
-        if self.once or self._promised_nothing or not (self.sums.block > 0).any():
-            return None
-        return doubt_about_blocks(
-            self.columns, self.sigmas.estimated, self.estimates, self.specification.sign
-        )
-
-    @property
-    def _promised_nothing(self) -> bool:
-        return self.specification.blocks != CONTRASTS and not self.once
-
-    @property
-    def _any_choice(self) -> bool:
-        """Whether bounds must hold whatever decided what to measure in blocks, and pay for every offset."""
-        return self._promised_nothing or self.block_doubt is not None
-
-    @property
-    def pays_for_blocks(self) -> bool:
-        """Whether there are blocks, and their offsets are paid for in every half-width."""
-        return self._any_choice and self.certified_sums.has_border
-
-    @property
-    def _certified_delta(self) -> float:
-        """The error probability, less what is kept for studies whose promise about blocks is doubted."""
-        if self._promised_nothing or not self.certified_sums.without_lone_blocks().has_border:
-            return self.shares.delta
-        return self.shares.delta * (DOUBTED if self._any_choice else 1.0 - DOUBTED)
 
     @functools.cached_property
     def boundary(self) -> HalfWidths:
@@ -186,11 +153,9 @@ class Analysis:
             columns=self.columns,
             sigma=self.sigmas.certified,
             shares=self.shares,
-            delta=self._certified_delta,
+            delta=self.shares.delta,
             resolution=self.specification.resolution,
             n_allowed=int(self.state.allowed().sum()),
-            any_choice=self._any_choice,
-            promised=not self._promised_nothing,
             own_scatter=self.own_scatter,
             centres=self._centres,
             deviation=self.sizes.certified[0],
@@ -305,17 +270,14 @@ class Analysis:
         """Sums of some measurements, large values being good."""
         return pool(columns, sigma, self.specification.sign)
 
-    def fit(self, sums: Sums, deviation: float | None = None, *, any_choice: bool | None = None) -> Fit:
+    def fit(self, sums: Sums, deviation: float | None = None) -> Fit:
         """The model of this study, fitted.
 
         Args:
             sums: The measurements.
             deviation: The size of deviations; default: the estimated one.
-            any_choice: Whether bounds on it will have to hold whatever decided what to measure in blocks.
         """
-        size = self.sizes.deviation if deviation is None else deviation
-        strict = self._promised_nothing if any_choice is None else any_choice
-        return self.model.fit(sums, size, any_choice=strict)
+        return self.model.fit(sums, self.sizes.deviation if deviation is None else deviation)
 
     def likelihood(self, columns: Columns | None = None, sigma: Floats | None = None) -> Likelihood:
         """The restricted likelihood of both sizes.
@@ -331,10 +293,3 @@ class Analysis:
         sums = self.pooled(columns, np.ones(columns.value.size))
         fit = self.model.scatter_fit(sums)
         return fit.squares(sums), columns.value.size - fit.rank
-
-
-def doubt_now(state: State) -> str | None:
-    """`Analysis.block_doubt` of the measurements told so far, found once."""
-    if state.doubt is None or state.doubt[0] != state.n_events:
-        state.doubt = state.n_events, Analysis(state).block_doubt
-    return state.doubt[1]

@@ -34,11 +34,9 @@ class BoundaryCase(NamedTuple):
     columns: Columns  # the measurements themselves
     sigma: Floats  # (N,): the certificate's standard errors
     shares: Shares  # how the whole error probability is divided
-    delta: float  # the error probability, less what is kept for studies whose promise is doubted
+    delta: float  # the error probability
     resolution: float  # the difference that matters
     n_allowed: int  # options that may be recommended
-    any_choice: bool  # whether bounds must hold whatever decided what was measured within blocks
-    promised: bool  # whether anything was promised about blocks
     deviation: float  # the certificate's size of deviations
     own_scatter: bool = False  # whether readings scatter by each option's own amount
     centres: Floats | None = None  # where errors have any tails: the estimates from error bars, large is good
@@ -57,8 +55,6 @@ class StudyModel(ABC):
     #: Whether measurements of one option say something about the others, a block's offset apart. If not, only
     #: options that may be the best are asked for, and there is no bound before each was measured once.
     shares_information: ClassVar[bool] = False
-    #: Whether the fit depends on what may have decided the measurements within blocks (`any_choice`).
-    fit_knows_choice: ClassVar[bool] = False
     #: What the half-widths are, in the words of the certificate.
     radius: ClassVar[str]
     #: The same where they hold for one look only.
@@ -77,18 +73,17 @@ class StudyModel(ABC):
         self.n = len(state.ids)
 
     @abstractmethod
-    def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
+    def fit(self, sums: Sums, deviation: float) -> Fit:
         """Estimates from pooled measurements.
 
         Args:
             sums: The measurements.
             deviation: The size of deviations, where the model has them.
-            any_choice: Whether bounds will have to hold whatever decided what was measured within blocks.
         """
 
     def scatter_fit(self, sums: Sums) -> Fit:
         """The fit whose residuals say how measurements without error bars scatter; no size is known yet."""
-        return self.fit(sums, 0.0, any_choice=False)
+        return self.fit(sums, 0.0)
 
     @abstractmethod
     def boundary(self, case: BoundaryCase) -> HalfWidths:
@@ -180,12 +175,3 @@ class StudyModel(ABC):
     def n_unknowns(self) -> int:
         """How many numbers must be known before every option's value is, offsets of blocks apart."""
         return int(self.state.allowed().sum())
-
-    def milliseconds(self, connected: bool) -> tuple[float, float]:
-        """What a choice of the rule and a look at the certificate take, on a usual machine.
-
-        Args:
-            connected: Whether blocks or differences connect options.
-        """
-        look = 5.0 + 0.1 * self.n if connected else 1.0 + 1e-3 * self.n
-        return 0.5 + (5e-6 * self.n**2 if connected else 4e-4 * self.n), look

@@ -205,7 +205,6 @@ class NewStudy(StrictBody):
     span: Amount | None = None
     deviation: Amount | None = None
     extra_scatter: Amount | None = None
-    blocks: Literal["contrasts", "any"] = "contrasts"
     budget: Count | None = None
     looks: Literal["any time", "once"] = "any time"
     bounds: Annotated[list[Number], Field(min_length=2, max_length=2, fail_fast=True)] | None = None

@@ -3,8 +3,6 @@
 from dataclasses import replace
 
 from noisewise.core.choice.selection import Mask, first_best
-from noisewise.core.compiler.copies import copy_into
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, theta
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
 from noisewise.policies.shared.least_squares import Params, State
@@ -12,16 +10,14 @@ from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The largest mean."""
     return first_best(state.model.means, state.model.squared_widths, allowed)
 
 
-@kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the best action for the estimate."""
-    copy_into(direction, theta(state.model))
+    direction[:] = theta(state.model)
     return 0.0
 
 

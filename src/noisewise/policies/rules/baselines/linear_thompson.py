@@ -11,8 +11,6 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best
-from noisewise.core.compiler.copies import copy_into
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import perturbed_means
 from noisewise.core.model.dense import Floats, theta
 from noisewise.core.model.vectors import spread
@@ -35,7 +33,6 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     return Params(make_setting(actions, options), check_not_negative("scale", options["scale"]))
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The best action under a draw from ``N(θ̂, scale²·V⁻¹)``."""
     drawn = perturbed_means(state.model, draws, params.scale)
@@ -47,10 +44,9 @@ def one_draw_per_feature(params: Params) -> int:
     return int(params.setting.columns.shape[0])
 
 
-@kernel
 def aim(params: Params, state: HasDenseModel, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the best action for the same draw."""
-    copy_into(direction, theta(state.model) + params.scale * np.dot(spread(state.model), draws))
+    direction[:] = theta(state.model) + params.scale * np.dot(spread(state.model), draws)
     return 0.0
 
 

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
-from noisewise.core.compiler.copies import copy_into
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model, theta
 from noisewise.core.support.checks import check_positive
 from noisewise.policies.shared.least_squares import (
@@ -50,25 +48,21 @@ def init(params: Params) -> State:
     return State(new_model(params.setting.columns, params.setting.ridge))
 
 
-@kernel
 def radius(params: Params, state: State) -> float:
     """``β + √λ·B``; only the stochastic part is scaled."""
     return scaled_radius(params.setting.radius, state.model, params.scale)
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The most optimistic action."""
     return most_optimistic(state.model, allowed, radius(params, state))
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn as if every measurement had the assumed noise."""
     fold(state.model, action, reward, params.noise_level)
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
     return within(state.model, radius(params, state))
@@ -88,10 +82,9 @@ def most_sigma(params: Params) -> float:
     return params.noise_level
 
 
-@kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
-    copy_into(direction, theta(state.model))
+    direction[:] = theta(state.model)
     return radius(params, state)
 
 

@@ -5,14 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from noisewise.core.choice.selection import Mask
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
 from noisewise.policies.shared.least_squares import Params, State
 from noisewise.policies.shell.options import SharedOptions, constructor
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The allowed action whose turn it is."""
     options = np.flatnonzero(allowed)

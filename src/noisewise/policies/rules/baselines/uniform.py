@@ -6,8 +6,6 @@ from dataclasses import replace
 import numpy as np
 
 from noisewise.core.choice.selection import Mask
-from noisewise.core.compiler.copies import copy_into
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.policies.rules.baselines.widest import RULE as WIDEST
 from noisewise.policies.shared.least_squares import Params, State
@@ -15,7 +13,6 @@ from noisewise.policies.shell.on_sets import OnSets
 from noisewise.policies.shell.options import SharedOptions, constructor
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Any allowed action, all with the same probability."""
     share = 0.5 * math.erfc(-draws[0] / math.sqrt(2.0))  # Φ of a normal draw is uniform
@@ -28,10 +25,9 @@ def one_draw(params: Params) -> int:
     return 1
 
 
-@kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the best action for a random direction, a random point of a ball's surface."""
-    copy_into(direction, draws)
+    direction[:] = draws
     return 0.0
 
 

@@ -2,7 +2,6 @@
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.choice.selection import widest as widest_of
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.policies.shared import least_squares
 from noisewise.policies.shared.least_squares import Params, State
@@ -11,13 +10,11 @@ from noisewise.policies.shell.options import SharedOptions, constructor
 from noisewise.policies.shell.rule import own_ball, rule_in
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The widest action."""
     return widest_of(state.model, allowed)
 
 
-@kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: nothing but the width counts."""
     direction[:] = 0.0

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_best, first_largest, first_near
-from noisewise.core.compiler.kernels import calls_verb, kernel, large_kernel
 from noisewise.core.model.dense import TOLD, TOTAL_PRECISION, Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.core.native.verbs import verb
@@ -59,7 +58,6 @@ def init(params: Params) -> State:
     return State(model, np.full(1, np.inf), np.full(1, NOTHING))
 
 
-@large_kernel
 def exploration(params: Params, state: State) -> float:
     """β: what the rest of the budget can afford, ``β² = ((T - n)·w̄ + κ·ridge)/(4·H_eps)``.
 
@@ -92,7 +90,6 @@ def best_of_others(upper: Floats) -> Floats:
     return others
 
 
-@large_kernel
 def safest_and_rival(params: Params, state: State) -> tuple[int, int, float]:
     """J, whose worst-case gap is the smallest; its most optimistic rival; and that gap."""
     model = state.model
@@ -109,7 +106,6 @@ def safest_and_rival(params: Params, state: State) -> tuple[int, int, float]:
     return safest, first_best(upper, model.squared_widths, everybody), gap[safest]
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The wider of the safest action and its rival."""
     safest, rival, _ = safest_and_rival(params, state)
@@ -120,7 +116,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return other if allowed[other] else first_largest(widths, allowed)
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn the measurement, and remember the safest action if its gap is the smallest so far."""
     fold(state.model, action, reward, sigma)
@@ -129,7 +124,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         state.smallest_gap[0], state.safest[0] = gap, safest
 
 
-@kernel
 def recommend(params: Params, state: State) -> int:
     """The safest action at its smallest gap; the best mean if the certificate has ruled it out."""
     candidates = not_ruled_out(params, state)
@@ -138,13 +132,6 @@ def recommend(params: Params, state: State) -> int:
         return int(safest)
     return first_best(state.model.means, state.model.squared_widths, candidates)
 
-
-calls_verb(
-    hardness,
-    "field:model.means field:model.squared_widths field:model.scratch len:model.means float:eps",
-    "float",
-)
-calls_verb(best_of_others, "floats:upper len:upper new:upper")
 
 RULE = rule_in(
     __name__,

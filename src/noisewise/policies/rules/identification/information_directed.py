@@ -15,7 +15,6 @@ from noisewise.core.choice.selection import (
     masked_argmax,
     most_optimistic,
 )
-from noisewise.core.compiler.kernels import calls_verb, kernel
 from noisewise.core.model.covariances import covariance_with
 from noisewise.core.model.dense import Floats
 from noisewise.core.native.verbs import verb
@@ -61,13 +60,11 @@ def known_factors(actions: ActionSet, given: Any) -> Floats:
     return factors
 
 
-@kernel
 def radius(params: Params, state: State) -> float:
     """``√β_t``, its stochastic part scaled."""
     return scaled_radius(params.setting.radius, state.model, params.scale)
 
 
-@kernel
 def gaps(params: Params, state: State, allowed: Mask) -> Floats:
     """How much an action may lose: the largest upper bound of all, less its own lower bound."""
     model = state.model
@@ -77,7 +74,6 @@ def gaps(params: Params, state: State, allowed: Mask) -> Floats:
     return most - (model.means - slack)
 
 
-@kernel
 def information(params: Params, state: State, allowed: Mask, sigma: float) -> Floats:
     """What measuring each action would tell, in nats.
 
@@ -108,7 +104,6 @@ def share_of_second(gap: float, gain: float, other_gap: float, other_gain: float
     return min(1.0, max(0.0, share))
 
 
-@kernel
 def best_mixture(gap: Floats, gain: Floats, allowed: Mask) -> tuple[int, int, float]:
     """Two actions, and the share of the second, with the least ``(E gap)²/E gain`` of all mixtures.
 
@@ -151,10 +146,6 @@ def write_mixture(gap: Floats, gain: Floats, allowed: Mask, out: Floats) -> None
     out[:] = one, other, share
 
 
-calls_verb(write_mixture, "floats:gap floats:gain mask:allowed len:gap room:gap floats:out")
-
-
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """An action of the best mixture, drawn by its shares; or the one action with the least gap²/gain."""
     gap = gaps(params, state, allowed)
@@ -165,7 +156,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return other if 0.5 * math.erfc(-draws[0] / math.sqrt(2.0)) < share else one
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the certificate does not rule out."""
     return within(state.model, radius(params, state))

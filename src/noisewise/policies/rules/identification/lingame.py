@@ -7,8 +7,6 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest
-from noisewise.core.compiler.copies import add_into
-from noisewise.core.compiler.kernels import calls_verb, kernel, large_kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
 from noisewise.core.model.model import Model
 from noisewise.core.native.verbs import verb
@@ -74,7 +72,6 @@ def init(params: Params) -> State:
     return State(model, np.zeros((m, n)), np.full(m, FIRST_DOUBT), np.zeros(n), np.zeros(n))
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Each action once; then the one furthest behind the precision that the learners want for it."""
     unseen = first_unseen(state.given, allowed)
@@ -83,7 +80,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return first_largest(state.wanted - state.given, allowed)
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn the measurement, and play the next round of the game."""
     precision = 1.0 / (sigma * sigma)
@@ -93,10 +89,9 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     if told <= n:
         state.wanted[action] += precision
     if told >= n:
-        add_into(state.wanted, play(params, state), precision)
+        state.wanted[:] += precision * (play(params, state))
 
 
-@large_kernel
 def play(params: Params, state: State) -> Floats:
     """One round of the game: the shares of the leader's learner, which then learns what they missed."""
     model = state.model
@@ -111,11 +106,10 @@ def play(params: Params, state: State) -> Floats:
         shifts = shifts_towards(model, inverse, leader, rival)
         gains = information(params, model, shifts)
         state.doubts[learner] += mixability_gap(shares, losses, gains, state.doubts[learner])
-        add_into(losses, gains, -1.0)
+        losses[:] += -1.0 * (gains)
     return shares
 
 
-@kernel
 def information(params: Params, model: Model, shifts: Floats) -> Floats:
     """What a measurement of each action would tell about the alternative, in nats: ``<a_k, θ̂ - λ>²·w/2``.
 
@@ -159,13 +153,6 @@ def soft_minimum(losses: Floats, rate: float) -> float:
     least = losses.min()
     return float(least - math.log(np.exp(-rate * (losses - least)).sum()) / rate)
 
-
-calls_verb(hedged, "floats:losses len:losses float:doubt new:losses")
-calls_verb(
-    mixability_gap,
-    "floats:shares floats:losses floats:gains len:losses float:doubt",
-    "float",
-)
 
 RULE = rule_in(
     __name__,

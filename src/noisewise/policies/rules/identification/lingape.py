@@ -8,7 +8,6 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest, most_telling, strongest_rival
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, log_det, new_model, total_precision
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_positive
@@ -68,7 +67,6 @@ def init(params: Params) -> State:
     return State(model, np.zeros(model.means.size, np.bool_), np.zeros(1))
 
 
-@kernel
 def radius(params: Params, state: State) -> float:
     """``C_t = √(2·log(n²·√det(V/λ)/δ)) + √λ·R`` as printed, or the radius chosen; scaled but for the bias."""
     limits = params.setting.radius
@@ -81,7 +79,6 @@ def radius(params: Params, state: State) -> float:
     return scaled_radius(limits, state.model, params.scale)
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Each action once; then the one that tells most about the leader and its strongest rival."""
     model = state.model
@@ -97,7 +94,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return most_telling(model, leader, rival, variance, allowed)
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn, with sigma or with the assumed noise."""
     fold(state.model, action, reward, sigma if params.weighted else params.noise_level)
@@ -106,7 +102,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         state.n_seen[0] += 1.0
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the certificate does not rule out."""
     return within(state.model, radius(params, state))

@@ -7,7 +7,6 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_largest, widest
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_positive
@@ -81,7 +80,6 @@ def init(params: Params) -> State:
     return State(model, survivors, params.first.copy(), np.zeros(n), np.zeros(n), np.ones(1), missing)
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The action of the phase's design that lacks the largest share of what it wants."""
     lacking = (state.given < state.wanted) & allowed
@@ -90,7 +88,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return first_largest(-state.given / np.maximum(state.wanted, 1e-300), lacking)
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn; what belongs to the phase counts for it."""
     fold(state.model, action, reward, sigma)
@@ -103,7 +100,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
             state.missing[0] -= 1.0
 
 
-@kernel
 def wants_plan(params: Params, state: State) -> bool:
     """When the phase has got all it wants."""
     return bool(state.missing[0] <= 0.0)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import Radius, confidence_radius
 from noisewise.core.choice.selection import Mask, first_best
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import contrast_widths
 from noisewise.core.model.dense import Floats, new_model
 from noisewise.core.support.checks import check_choice, check_positive
@@ -161,25 +160,21 @@ def begin(state: State, wanted: Floats | None) -> None:
     state.missing[:] = missing(state.wanted)
 
 
-@kernel
 def recommend(params: Params, state: State) -> int:
     """The largest mean, over all measurements, among the survivors."""
     return first_best(state.model.means, state.model.squared_widths, state.survivors)
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The survivors."""
     return state.survivors
 
 
-@kernel
 def ball(params: Params) -> Radius:
     """Of the anytime part, at half of delta."""
     return params.anytime
 
 
-@kernel
 def radius(params: Params, state: State) -> float:
     """The anytime radius, at half of delta."""
     return confidence_radius(params.anytime, state.model)

@@ -16,7 +16,6 @@ from noisewise.core.choice.selection import (
     most_telling,
     widest,
 )
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import CANCELLED, contrast_widths, perturbed_means
 from noisewise.core.model.dense import TOLD, Floats, total_precision
 from noisewise.core.model.model import Model
@@ -47,7 +46,6 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     return Params(make_setting(actions, options), share, challenger == "transport", probe == "pair")
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """What teaches most about the difference of a draw's winner and its challenger; or one of the two."""
     model, dim = state.model, params.setting.columns.shape[0]
@@ -63,7 +61,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return widest(model, allowed) if rival == leader else probe(model, leader, rival, allowed)
 
 
-@kernel
 def challenger(params: Params, model: Model, leader: int, compared: Mask, draws: Floats) -> int:
     """The best under another draw from ``N(θ̂, V⁻¹)`` that disagrees, or the rival by transport cost."""
     dim = params.setting.columns.shape[0]
@@ -76,7 +73,6 @@ def challenger(params: Params, model: Model, leader: int, compared: Mask, draws:
     return cheapest_rival(model, leader, compared)
 
 
-@kernel
 def probe(model: Model, leader: int, rival: int, allowed: Mask) -> int:
     """The allowed action that takes most off the variance of the two's difference, at the usual noise.
 
@@ -87,7 +83,6 @@ def probe(model: Model, leader: int, rival: int, allowed: Mask) -> int:
     return most_telling(model, leader, rival, variance, allowed)
 
 
-@kernel
 def cheapest_rival(model: Model, leader: int, allowed: Mask) -> int:
     """The rival most easily mistaken for the leader: the least ``(<θ̂, leader - a>)₊²/‖leader - a‖²``."""
     widths = contrast_widths(model, leader)

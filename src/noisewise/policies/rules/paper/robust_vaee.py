@@ -6,7 +6,6 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, drop_ruled_out
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import DenseModel, new_dense
 from noisewise.policies.robust.estimates import (
     MEDIAN,
@@ -66,7 +65,6 @@ def init(params: Params) -> State:
     return State(model, np.ones(model.means.size, np.bool_), memory)
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Lines 4-8: learn the measurement, then drop the actions it rules out."""
     learn_robustly(params, state, action, reward, sigma)
@@ -75,7 +73,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         drop_ruled_out(state.model, state.candidates, robust_radius(params, state))
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The survivors A_{t+1}; for medians, what the present certificate does not rule out."""
     if params.robust.estimator != MEDIAN:

@@ -14,7 +14,6 @@ from noisewise.core.choice.selection import (
     first_largest,
     first_largest_candidate,
 )
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice
@@ -56,7 +55,6 @@ def init(params: Params) -> State:
     return State(model, np.ones(model.means.size, np.bool_))
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Line 3: the widest action, of all or of the candidates."""
     # Taken out before the branch: in two places, compiled code would count references to the whole model.
@@ -66,26 +64,22 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return first_largest_candidate(squared_widths, allowed, survivors)
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Lines 4-8: learn the measurement, then drop the actions it rules out."""
     fold(state.model, action, reward, sigma)
     drop_ruled_out(state.model, state.candidates, present_radius(params, state))
 
 
-@kernel
 def recommend(params: Params, state: State) -> int:
     """The best mean among the candidates (note 5)."""
     return first_best(state.model.means, state.model.squared_widths, state.candidates)
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The survivors A_{t+1}."""
     return state.candidates
 
 
-@kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """Line 3 on a set of vectors: nothing but the width counts."""
     direction[:] = 0.0

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import confidence_radius
 from noisewise.core.choice.selection import Mask, first_largest, widest
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.policies.shared.least_squares import Setting, best_mean, make_setting, within
@@ -65,7 +64,6 @@ def init(params: Params) -> State:
     return State(model, np.zeros(model.means.size), np.zeros(1))
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Line 4: the action of the design that lags most, the least ``Σ 1/σ² / π(a)``."""
     on_design = allowed & (params.shares > 0.0)
@@ -75,7 +73,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return first_largest(-state.given / np.maximum(params.shares, 1e-300), on_design)
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Lines 5-6: learn, and book what the action was given."""
     fold(state.model, action, reward, sigma)
@@ -84,7 +81,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
         state.strayed[0] += 1.0
 
 
-@kernel
 def radius(params: Params, state: State) -> float:
     """Without looking at values: a union over all pairs. After straying from the design: anytime."""
     if state.strayed[0] > 0.0:
@@ -92,7 +88,6 @@ def radius(params: Params, state: State) -> float:
     return params.union_radius
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the certificate does not rule out."""
     return within(state.model, radius(params, state))

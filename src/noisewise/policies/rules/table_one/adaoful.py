@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import DenseModel, Floats, new_dense
 from noisewise.policies.robust.estimates import (
     Memory,
@@ -48,13 +47,11 @@ def init(params: Params) -> State:
     return State(model, new_memory(params.setting, params.robust))
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The most optimistic action."""
     return most_optimistic(state.model, allowed, robust_radius(params, state))
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
     return within(state.model, robust_radius(params, state))

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import perturbed_means
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_not_negative
@@ -48,7 +47,6 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     return Params(make_setting(actions, options), make_weighting(actions, horizon, options), spread)
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The best action under a draw that is as wide as the confidence set."""
     radius = cautious_radius(params.setting.radius, params.weighting, state.model)
@@ -56,7 +54,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return first_best(drawn, state.model.squared_widths, allowed)
 
 
-@kernel
 def choose_unknown(
     params: layers.Params, state: layers.State, allowed: Mask, sigma: float, draws: Floats
 ) -> int:

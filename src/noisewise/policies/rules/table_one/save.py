@@ -22,7 +22,6 @@ layer in which no remaining action is wide, among the actions that remain.
 import numpy as np
 
 from noisewise.core.choice.selection import Mask, first_best, first_largest
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.policies.shared import layers
 from noisewise.policies.shared.bounded_noise import LayeredOptions
@@ -31,7 +30,6 @@ from noisewise.policies.shell.options import constructor, option
 from noisewise.policies.shell.rule import rule_in
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The widest remaining action of the layer where the walk ends; if it is narrow, the most optimistic."""
     level, remaining = descend_among(params, state, allowed)

@@ -22,7 +22,6 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, first_best, first_largest
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
 from noisewise.policies.rules.baselines.uniform import one_draw
@@ -72,20 +71,17 @@ def init(params: Params) -> State:
     return State(new_model(params.setting.columns, params.setting.ridge), np.zeros(1))
 
 
-@kernel
 def believed_variance(params: Params, sigma: float) -> float:
     """``s² = max(σ², α²)``."""
     return max(sigma, params.weighting.floor) ** 2
 
 
-@kernel
 def is_uncertain(params: Params, state: State, action: int, sigma: float) -> bool:
     """``γ²·‖a‖ > s²``: what it could teach is more than what the noise could hide."""
     width = math.sqrt(max(0.0, state.model.squared_widths[action]))
     return params.weighting.caution * width > believed_variance(params, sigma)
 
 
-@kernel
 def shares_by_gap(means: Floats, plausible: Mask, best: int, sharpness: float) -> Floats:
     """The probabilities of inverse gap weighting: ``1/(m + sharpness·gap)``, and the rest for the best."""
     n_plausible = plausible.sum()
@@ -96,7 +92,6 @@ def shares_by_gap(means: Floats, plausible: Mask, best: int, sharpness: float) -
     return shares
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The widest plausible action while it is uncertain; by chance after that."""
     plausible = plausible_among(state.model, allowed, radius(params, state))
@@ -112,7 +107,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return int(np.searchsorted(passed, min(uniform, ALMOST_1) * passed[-1], side="right"))
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn with the cautious sigma, and book the variance of a round that was left to chance."""
     # Such a round has no uncertain plausible action, the other kind measures one: the action tells.

@@ -16,8 +16,6 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, most_optimistic
-from noisewise.core.compiler.copies import copy_into
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, theta
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_positive
@@ -63,7 +61,6 @@ def init(params: Params) -> State:
     return State(new_model(params.setting.columns, params.setting.ridge), np.full(1, np.inf))
 
 
-@kernel
 def radius(params: Params, state: State) -> float:
     """``β_t + √λ·B``; only the stochastic part β_t is scaled."""
     limits = params.setting.radius
@@ -80,13 +77,11 @@ def radius(params: Params, state: State) -> float:
     return limits.bias + params.scale * stochastic
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The most optimistic action."""
     return most_optimistic(state.model, allowed, radius(params, state))
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn with the floored sigma ``max(R/√d, σ)``, or with sigma itself."""
     floor = params.noise_bound / math.sqrt(max(1, params.setting.radius.rank)) if params.bounded else 0.0
@@ -95,7 +90,6 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     state.smallest[0] = min(state.smallest[0], entering)
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions that the confidence set does not rule out."""
     return within(state.model, radius(params, state))
@@ -112,10 +106,9 @@ def most_sigma(params: Params) -> float:
     return params.noise_bound if params.bounded else math.inf
 
 
-@kernel
 def aim(params: Params, state: State, draws: Floats, direction: Floats) -> float:
     """On a set of vectors: the most optimistic action of the confidence ellipsoid."""
-    copy_into(direction, theta(state.model))
+    direction[:] = theta(state.model)
     return radius(params, state)
 
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Protocol
 from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import Radius
 from noisewise.core.choice.selection import Mask, most_optimistic
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import TOLD, Floats, fold
 from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_count, check_positive
@@ -76,14 +75,12 @@ def make_params(actions: ActionSet, horizon: int | None, options: dict[str, Any]
     return Params(make_setting(actions, options), make_weighting(actions, horizon, options))
 
 
-@kernel
 def cautious_sigma(weighting: Weighting, model: Model, action: int, sigma: float) -> float:
     """``√max(σ², α², γ²·‖a‖)``: γ² times the width itself, not its square."""
     width = math.sqrt(max(0.0, model.squared_widths[action]))
     return math.sqrt(max(sigma * sigma, weighting.floor * weighting.floor, weighting.caution * width))
 
 
-@kernel
 def cautious_radius(limits: Radius, weighting: Weighting, model: Model) -> float:
     """``β_k + √λ·B`` after k measurements; only the stochastic part β_k is scaled."""
     told = model.tally[TOLD]
@@ -99,25 +96,21 @@ def cautious_radius(limits: Radius, weighting: Weighting, model: Model) -> float
     return limits.bias + weighting.scale * stochastic
 
 
-@kernel
 def radius(params: HasWeighting, state: HasModel) -> float:
     """The radius that goes with the measurements so far."""
     return cautious_radius(params.setting.radius, params.weighting, state.model)
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The most optimistic action."""
     return most_optimistic(state.model, allowed, radius(params, state))
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn with the cautious sigma."""
     fold(state.model, action, reward, cautious_sigma(params.weighting, state.model, action, sigma))
 
 
-@kernel
 def candidates(params: HasWeighting, state: HasModel) -> Mask:
     """The actions that the confidence set does not rule out."""
     return within(state.model, radius(params, state))

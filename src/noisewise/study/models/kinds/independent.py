@@ -50,7 +50,7 @@ class Independent(StudyModel):
 
     radius_once = f"{StudyModel.radius_once} (Dunnett); exact binomial limits for shares"
 
-    def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
+    def fit(self, sums: Sums, deviation: float) -> Fit:
         """The weighted means, or the network of what connects options, solved."""
         return fit_independent(self.n, sums)
 
@@ -60,13 +60,11 @@ class Independent(StudyModel):
 
     def _without_items(self, case: BoundaryCase) -> HalfWidths:
         """What measurements that are not of items say."""
-        linked = case.sums.without_lone_blocks() if case.promised else case.sums
+        linked = case.sums.without_lone_blocks()
         if not linked.has_border:
             return self._apart(case, linked)
         shares = case.shares._replace(delta=_connected_part(case) * case.delta)
-        return Contrasts(
-            case.fit.components, shares, case.resolution, any_choice=case.any_choice, slack=case.fit.slack
-        )
+        return Contrasts(case.fit.components, shares, case.resolution, slack=case.fit.slack)
 
     def one_look(self, look: OneLook) -> HalfWidths:
         """The comparisons that the kinds of measurements allow."""
@@ -179,11 +177,11 @@ def _connected_part(case: BoundaryCase) -> float:
     """Of the part of δ that comparisons have: for those of connected options.
 
     Before anything connected them, options that were measured without a block had bounds of their own, and
-    may have been certified. With at most one such option there was nothing to certify; and if the promise
-    about blocks is kept, its values did not decide what came next.
+    may have been certified. With at most one such option there was nothing to certify, and its values did not
+    decide what came next.
     """
     without_block = int(np.count_nonzero((case.sums.minus < 0) & (case.sums.block == 0)))
-    if without_block < 2 and not case.any_choice:
+    if without_block < 2:
         return 1.0
     return case.shares.connected / case.shares.comparing
 

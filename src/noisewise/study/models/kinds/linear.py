@@ -57,19 +57,17 @@ class Linear(StudyModel):
         self.features = state.features
         self.ridge = ridge_of(self.choice.span)
 
-    def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
+    def fit(self, sums: Sums, deviation: float) -> Fit:
         """Weights with a ridge, and an offset per block without."""
         return fit_linear(self.features, sums, self.ridge)
 
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """One ellipsoid for all differences."""
-        return LinearBoundary(
-            case.fit, case.delta, case.resolution, any_order=case.any_choice, restarts=self.restarts(case)
-        )
+        return LinearBoundary(case.fit, case.delta, case.resolution, restarts=self.restarts(case))
 
     def restarts(self, case: BoundaryCase) -> tuple[Restart, ...]:
         """The fits at the restarts."""
-        return () if case.any_choice else self.fits_of_moments(case.columns, case.sigma, case.deviation)
+        return self.fits_of_moments(case.columns, case.sigma, case.deviation)
 
     def fits_of_moments(self, columns: Columns, sigma: Floats, deviation: float) -> tuple[Restart, ...]:
         """The fits at the restarts, which the study keeps."""
@@ -154,10 +152,6 @@ class Linear(StudyModel):
     def n_unknowns(self) -> int:
         """Weights and a level."""
         return int(self.features.shape[1]) + 1
-
-    def milliseconds(self, connected: bool) -> tuple[float, float]:
-        """In proportion to the covariances there are, and to the numbers that all vectors have."""
-        return 0.6 + 5e-6 * self.n**2, 1.8 + 5e-4 * self.n * (self.features.shape[1] + 1)
 
 
 def _dense_rows(features: Floats, sums: Sums, shared: SharedUnknowns) -> Floats:

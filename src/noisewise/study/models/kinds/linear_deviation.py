@@ -34,7 +34,6 @@ class LinearDeviation(Linear):
     """One weight per feature, and a deviation per option, drawn from a normal law."""
 
     facts = ModelFacts(DEVIATION, uses_features=True, needs_span=True, has_deviation=True)
-    fit_knows_choice = True
     radius = (
         "normal-mixture ellipsoid of the features, plus a normal quantile for the deviations "
         "(union bound over options), at the moment of stopping"
@@ -42,9 +41,9 @@ class LinearDeviation(Linear):
     blame = "the size of the deviations, the error bars or some measurements are wrong"
     if_nothing_is_wrong = None
 
-    def fit(self, sums: Sums, deviation: float, *, any_choice: bool) -> Fit:
+    def fit(self, sums: Sums, deviation: float) -> Fit:
         """Deviations are shrunk by what their size makes likely."""
-        return fit_mixed(self.features, sums, deviation, self.ridge, any_order=any_choice)
+        return fit_mixed(self.features, sums, deviation, self.ridge)
 
     def scatter_fit(self, sums: Sums) -> Fit:
         """Options are not where their features say: only repeats tell the scatter."""
@@ -57,7 +56,6 @@ class LinearDeviation(Linear):
             case.delta,
             case.n_allowed,
             case.resolution,
-            any_order=case.any_choice,
             restarts=self.restarts(case),
         )
 

@@ -12,8 +12,7 @@ is. So with M the noise in these contrasts, and any positive definite P fixed be
     ‖M‖² in the norm of (V + P)⁻¹  <=  2·log(1/δ) + log det(I + P⁻¹V)      at all times, with prob. 1 - δ,
 
 *if what is measured next within a block depends on contrasts only*: a person who knows the offsets, and
-leaves blocks after a low first reading, selects noise. Where that cannot be promised, offsets are unknowns
-with a part of P of their own (``any_choice``): the same bound then holds however it was chosen.
+leaves blocks after a low first reading, selects noise.
 
 A difference of options i and k is off by ``<x, M>`` with ``Vx = e_k - e_i``. Such x are equal up to a shift
 of all nodes, so the one with the smallest ``xᵀ(V + P)x`` counts. Two families of P are used side by side:
@@ -34,19 +33,12 @@ from noisewise.study.models.boundary import Shares, Tuning
 from noisewise.study.models.connected_parts import Component
 from noisewise.study.models.exact.network import invert_network
 
-#: Its names in a certificate.
-CONTRASTS, WITH_OFFSETS = "contrasts", "contrasts and offsets of blocks"
-#: ``c`` times resolution², each with its share of δ.
-ELLIPSOIDS = tuple(Tuning(scale, scale, 0.05) for scale in (16.0, 4.0, 1.0, 0.25, 0.06, 0.015))
+#: Its name in a certificate.
+CONTRASTS = "contrasts"
+#: ``c`` times resolution², each with its share of δ; the last is for bounds that are far above eps.
+ELLIPSOIDS = (*(Tuning(scale, scale, 0.24) for scale in (4.0, 1.0, 0.25)), Tuning(0.02, 0.02, 0.03))
 #: ρ and Λ times resolution².
-PAIRS = (
-    Tuning(4.0, 1e9, 0.39),
-    Tuning(0.4, 1e9, 0.12),
-    Tuning(0.04, 1e9, 0.05),
-    Tuning(4.0, 3e2, 0.05),
-    Tuning(4.0, 6e1, 0.05),
-    Tuning(0.2, 6e0, 0.04),
-)
+PAIRS = (Tuning(2.0, 1e9, 0.15), Tuning(2.0, 1e2, 0.1))
 ELSEWHERE = sorted({tuning.elsewhere for tuning in PAIRS})
 _WHICH = np.array([ELSEWHERE.index(tuning.elsewhere) for tuning in PAIRS])
 _LOG_FLAT = np.log([tuning.share for tuning in ELLIPSOIDS])
@@ -91,16 +83,13 @@ class Contrasts(HalfWidths):
         shares: Shares,
         resolution: float,
         *,
-        any_choice: bool,
         slack: float = 0.0,
     ) -> None:
         self._shares, self._slack = shares, slack
-        offsets = any_choice and any(component.blocks.size for component in components)
-        self._evidence = (WITH_OFFSETS if offsets else CONTRASTS,)
         self._looked: dict[int, Floats] = {}
         unit = resolution**-2.0
         self._components = components
-        self._parts = [make_part(component, any_choice, unit) for component in components]
+        self._parts = [make_part(component, unit) for component in components]
         self._flat = unit * np.array([tuning.on_pair for tuning in ELLIPSOIDS])
         self._on_pair = unit * np.array([tuning.on_pair for tuning in PAIRS])
         self._elsewhere = unit * np.array([tuning.elsewhere for tuning in PAIRS])
@@ -111,8 +100,8 @@ class Contrasts(HalfWidths):
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Contrasts alone, or the offsets of blocks as well."""
-        return self._evidence
+        """Contrasts alone."""
+        return (CONTRASTS,)
 
     def half_widths(self, option: int) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,); infinite if unconnected."""
@@ -155,22 +144,22 @@ class Contrasts(HalfWidths):
         return np.asarray(x + big * seen.scatter + apart)
 
 
-def make_part(component: Component, any_choice: bool, unit: float) -> PartAlgebra:
+def make_part(component: Component, unit: float) -> PartAlgebra:
     """The algebra over the side that is smaller, options or blocks."""
-    nodes = component.size if any_choice else component.options.size
+    nodes = component.options.size
     if nodes <= DENSE:
-        return DensePart(component, any_choice, unit)
-    bordered = BorderPart(component, any_choice, unit)
-    return bordered if 2 * bordered.border < nodes else DensePart(component, any_choice, unit)
+        return DensePart(component, unit)
+    bordered = BorderPart(component, unit)
+    return bordered if 2 * bordered.border < nodes else DensePart(component, unit)
 
 
 class DensePart:
-    """All matrices over the nodes that have a part of P; offsets without one are eliminated first."""
+    """All matrices over the options; offsets are eliminated first."""
 
-    def __init__(self, component: Component, any_choice: bool, unit: float) -> None:
+    def __init__(self, component: Component, unit: float) -> None:
         self._options = component.options.size
         is_block = np.arange(component.size) >= self._options
-        _, self._links = component.weights(is_block & (not any_choice))
+        _, self._links = component.weights(is_block)
         self.nodes = len(self._links)
         np.fill_diagonal(self._links, 0.0)
         self._rho = unit * np.array([tuning.on_pair for tuning in PAIRS])[:, None]
@@ -252,17 +241,16 @@ class DensePart:
 class BorderPart:
     """Very many options in few blocks, or the other way round: the many follow the few by their loads."""
 
-    def __init__(self, component: Component, any_choice: bool, unit: float) -> None:
-        self._component, self._any = component, any_choice
+    def __init__(self, component: Component, unit: float) -> None:
+        self._component = component
         self._rho = unit * np.array([tuning.on_pair for tuning in PAIRS])[:, None]
         self._big = unit * np.array([tuning.elsewhere for tuning in PAIRS])[:, None]
         self._options = component.options.size
         self._is_block = np.arange(component.size) >= self._options
         alone = ~self._is_block & ~component.compared
-        # Nodes that go have a part of P: offsets have one only with `any_choice`.
-        self._gone = self._is_block if any_choice and self._is_block.sum() > alone.sum() else alone
+        self._gone = alone  # nodes that go have a part of P
         self.border = int((~self._gone).sum())
-        self.nodes = component.size if any_choice else self._options
+        self.nodes = self._options
         links = component.links
         weight = np.bincount(links.one, links.weight, component.size)
         self._weight = weight + np.bincount(links.other, links.weight, component.size)
@@ -276,11 +264,10 @@ class BorderPart:
         total = couplings.sum(axis=1) + prior
         loads = couplings / total[:, None]
         links = component.couplings(~gone, stay) + loads.T @ couplings
-        own = np.where(self._is_block[stay] & (not self._any), 0.0, prior)
+        own = np.where(self._is_block[stay], 0.0, prior)
         _, log_det = invert_network(links, own + prior * loads.sum(axis=0))
         logs = float(log_det) + float(np.log(total).sum())
-        if not self._any:  # the offsets, integrated out
-            logs -= float(np.log(self._weight[self._is_block]).sum())
+        logs -= float(np.log(self._weight[self._is_block]).sum())  # the offsets, integrated out
         return max(0.0, logs - self.nodes * math.log(prior))
 
     def seen_from(self, option: int) -> DifferenceVectors:
@@ -292,7 +279,7 @@ class BorderPart:
         couplings = self._component.couplings(gone, stay)
         total = couplings.sum(axis=1)
         r = int(others.sum())
-        nodes = np.flatnonzero((np.arange(self._component.size) != option) & (~self._is_block | self._any))
+        nodes = np.flatnonzero((np.arange(self._component.size) != option) & ~self._is_block)
         place = np.full(self._component.size, -1)
         place[stay[others]] = np.arange(r)
         own, loads = np.zeros(self._component.size), np.zeros((self._component.size, r))
@@ -315,7 +302,7 @@ class BorderPart:
 
     def pair_growth(self, option: int) -> Floats:
         """An upper bound of ``log det(I + P⁻¹V)``: a determinant is at most the product of the diagonal."""
-        weight = self._weight[~self._is_block | self._any]
+        weight = self._weight[~self._is_block]
         within = np.log1p(weight / self._big)
         gain = np.log1p(weight / self._rho) - within
         return np.asarray(within.sum(axis=1, keepdims=True) + gain[:, [option]] + gain[:, : self._options])

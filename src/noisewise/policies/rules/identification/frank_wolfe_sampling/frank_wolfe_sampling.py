@@ -6,8 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest, masked_argmax
-from noisewise.core.compiler.copies import copy_into
-from noisewise.core.compiler.kernels import kernel, large_kernel
 from noisewise.core.model.dense import TOLD, Floats, fold, new_model, total_precision
 from noisewise.core.model.model import Model
 from noisewise.policies.rules.identification.frank_wolfe_sampling.matrix_game import best_mixture
@@ -48,7 +46,6 @@ def init(params: Params) -> State:
     return State(model, np.full(n, 1.0 / n), np.zeros(n))
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Each action once; then the one whose share of the precision is furthest below what is aimed at."""
     unseen = first_unseen(state.given, allowed)
@@ -57,17 +54,15 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return first_largest(state.shares / np.maximum(state.given, 1e-300), allowed)
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn the measurement; once there is one for every action, step towards better shares."""
     fold(state.model, action, reward, sigma)
     state.given[action] += 1.0 / (sigma * sigma)
     told = state.model.tally[TOLD]
     if told >= state.given.size:
-        copy_into(state.shares, state.shares + (step(params, state) - state.shares) / told)
+        state.shares[:] = state.shares + (step(params, state) - state.shares) / told
 
 
-@large_kernel
 def step(params: Params, state: State) -> Floats:
     """The shares to step towards, (n,): equal ones now and then, else what lifts the closest rivals most."""
     model, n = state.model, state.shares.size
@@ -87,7 +82,6 @@ def step(params: Params, state: State) -> Floats:
     return best_mixture(payoffs_of(model, inverse, costs, leader, near[:count]))
 
 
-@kernel
 def is_tied(model: Model, leader: int) -> bool:
     """Whether another action is as good as the leader, up to rounding."""
     best = model.means[leader]

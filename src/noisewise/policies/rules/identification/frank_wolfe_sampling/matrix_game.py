@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.compiler.kernels import calls_verb, kernel
 from noisewise.core.model.dense import Floats
 from noisewise.core.native.verbs import verb
 
@@ -13,7 +12,6 @@ Labels = NDArray[np.int64]
 NOTHING = 1e-11
 
 
-@kernel
 def best_mixture(payoffs: Floats) -> Floats:
     """The shares z, (n,), that maximise the smallest ``<z, payoffs_j>`` over the rows j of (J, n).
 
@@ -85,10 +83,3 @@ def exchange(table: Floats, row: int, column: int) -> None:
     table[row] = pivot_row
     table[:, column] = -pivot_column / pivot
     table[row, column] = 1.0 / pivot
-
-
-calls_verb(
-    solve_game,
-    "floats:payoffs len:payoffs floats:shares len:shares room:payoffs*shares "
-    "room:shares room:payoffs room:shares room:payoffs",
-)

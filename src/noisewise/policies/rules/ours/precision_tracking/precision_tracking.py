@@ -9,7 +9,6 @@ import numpy as np
 from noisewise.actions import ActionSet
 from noisewise.core.choice.radius import Radius, confidence_radius
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best, regret_bound, widest
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import contrast_widths
 from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
 from noisewise.core.support.checks import check_choice, check_number
@@ -135,7 +134,6 @@ def _next(params: Params, state: State) -> float:
     )
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """Of the design's actions that lag behind their shares of the phase's precision, the one known least."""
     lagging = allowed & (state.shares > 0.0) & (state.given <= state.shares * state.given.sum())
@@ -144,7 +142,6 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return widest(state.phase, lagging)
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Learn; what belongs to the design also counts for the phase, and may make a look due."""
     fold(state.model, action, reward, sigma)
@@ -159,14 +156,12 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
             state.ledger[DUE] = 1.0
 
 
-@kernel
 def widest_difference(state: State) -> float:
     """The largest squared width of a difference to the reference: sigmas decide it, and no reward."""
     widths = contrast_widths(state.phase, int(state.ledger[REFERENCE]))
     return float(np.max(np.where(state.compared, widths, 0.0)) ** 2)
 
 
-@kernel
 def imagine(params: Params, state: State, action: int, sigma: float) -> None:
     """A pending measurement also counts for the phase, but makes no look due.
 
@@ -177,7 +172,6 @@ def imagine(params: Params, state: State, action: int, sigma: float) -> None:
     state.ledger[DUE] = due
 
 
-@kernel
 def wants_plan(params: Params, state: State) -> bool:
     """When a look is due."""
     return bool(state.ledger[DUE] > 0.0)
@@ -201,7 +195,7 @@ def plan(params: Params, state: State) -> None:
 
 def _begin_phase_if_worth_it(params: Params, state: State) -> None:
     """A new phase, if even from nothing it needs much less precision for the next claim than this one."""
-    from noisewise.designs.directions import Differences
+    from noisewise.designs.transductive import Differences
 
     rows = np.flatnonzero(state.candidates)
     claim = float(state.claims[rows].min())
@@ -227,7 +221,7 @@ def _begin_phase_if_worth_it(params: Params, state: State) -> None:
 
 def _value_of(setting: Setting, shares: Floats, rows: Any) -> float:
     """The largest ``yᵀV⁻¹y`` over the differences of these actions under a design."""
-    from noisewise.designs.directions import Differences
+    from noisewise.designs.transductive import Differences
 
     support = np.flatnonzero(shares)
     model = new_dense(setting.columns, 1e-12 * setting.radius.max_norm**2)
@@ -237,31 +231,26 @@ def _value_of(setting: Setting, shares: Floats, rows: Any) -> float:
     return Differences(points).worst(np.eye(points.shape[1]), math.inf).largest
 
 
-@kernel
 def ball(params: Params) -> Radius:
     """Of the anytime part, at half of delta."""
     return params.anytime
 
 
-@kernel
 def radius(params: Params, state: State) -> float:
     """The mixture's over all measurements, with half of delta."""
     return confidence_radius(params.anytime, state.model)
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """What neither certificate has ruled out so far."""
     return state.candidates
 
 
-@kernel
 def bound(params: Params, state: State, candidates: Mask, action: int, radius: float) -> float:
     """The smaller of what the looks have claimed and what the mixture says now."""
     return min(float(state.claims[action]), regret_bound(state.model, candidates, action, radius))
 
 
-@kernel
 def recommend(params: Params, state: State) -> int:
     """The best mean, unless a look has claimed more for others: then the best mean of those."""
     leader = first_best(state.model.means, state.model.squared_widths, state.candidates)

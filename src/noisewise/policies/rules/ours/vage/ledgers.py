@@ -1,7 +1,6 @@
 """The two ledgers that keep the widest actions' share, of the precision and of the credit."""
 
 from noisewise.core.choice.selection import TIE
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.dense import Floats
 from noisewise.core.model.model import Model
 from noisewise.core.native.verbs import verb
@@ -14,7 +13,6 @@ PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST, CONCENTRATION = range(
 ROUGH_SHARE = 0.2
 
 
-@kernel
 def are_due(ledgers: Floats, share: float, rank: int) -> bool:
     """Whether the widest actions hold at most their share of the precision, or of the credit."""
     # Numbers of Python's own: those of NumPy take three times as long to multiply.
@@ -26,7 +24,6 @@ def are_due(ledgers: Floats, share: float, rank: int) -> bool:
     )
 
 
-@kernel
 def share_of_precision(ledgers: Floats, share: float, rank: int) -> float:
     """ρ, or more while few rounds carry the precision: ``(dim/2)·Σw²/(Σw)²``, at most a fifth.
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best, widest
-from noisewise.core.compiler.kernels import has_twins, kernel
 from noisewise.core.model.covariances import contrast_widths, squared_covariances
 from noisewise.core.model.dense import Floats, fold, new_model
 from noisewise.core.model.model import Model
@@ -77,7 +76,6 @@ def init(params: Params) -> State:
     return State(model, np.ones(n, np.bool_), np.zeros(5), new_history(n))
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The widest action if a ledger says so; else what most reduces the variances of the closest races."""
     if not is_due(params, state):
@@ -92,13 +90,11 @@ def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Flo
     return widest(state.model, allowed)
 
 
-@kernel
 def is_due(params: Params, state: State) -> bool:
     """Whether the widest actions hold at most their share of the precision, or of the credit."""
     return are_due(state.ledgers, params.share, params.setting.radius.rank)
 
 
-@kernel
 def usual_reach(params: Params, state: State) -> float:
     """How many widths of a difference a challenger is given, ``c·√(2·log((1 + log P)/δ))``.
 
@@ -111,7 +107,6 @@ def usual_reach(params: Params, state: State) -> float:
     return params.challenge * math.sqrt(2.0 * math.log((1.0 + math.log(precision)) / limits.delta))
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Book the measurement, learn it, and drop the candidates that it rules out."""
     book(state.model, state.ledgers, state.noise, action, sigma)
@@ -119,20 +114,17 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     drop_ruled_out(state.model, state.candidates, present_radius(params, state))
 
 
-@kernel
 def imagine(params: Params, state: State, action: int, sigma: float) -> None:
     """A pending measurement is booked, and comes out as expected."""
     book(state.model, state.ledgers, state.noise, action, sigma)
     fold(state.model, action, state.model.means[action], sigma)
 
 
-@kernel
 def recommend(params: Params, state: State) -> int:
     """The leader: the best mean among the candidates."""
     return first_best(state.model.means, state.model.squared_widths, state.candidates)
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """What no certificate so far has ruled out."""
     return state.candidates
@@ -222,4 +214,3 @@ class VageOptions(SharedOptions):
 
 
 vage = constructor(RULE, VageOptions)
-has_twins(__name__, f"{__package__}.calls")

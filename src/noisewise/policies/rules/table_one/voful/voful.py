@@ -21,7 +21,6 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.core.choice.selection import TIE, Mask, first_best, first_largest, widest
-from noisewise.core.compiler.kernels import kernel
 from noisewise.core.model.covariances import distance_to
 from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
 from noisewise.core.support.checks import check_count, check_not_negative, check_positive
@@ -124,14 +123,12 @@ def init(params: Params) -> State:
     )
 
 
-@kernel
 def choose(params: Params, state: State, allowed: Mask, sigma: float, draws: Floats) -> int:
     """The most optimistic action over the set; among equals, the widest."""
     best = state.upper[first_largest(state.upper, allowed)]
     return widest(state.model, allowed & (state.upper >= best - TIE * abs(best)))
 
 
-@kernel
 def absorb(params: Params, state: State, action: int, reward: float, sigma: float) -> None:
     """Update the action's count, mean and squared deviations (Welford 1962)."""
     fold(state.model, action, reward, params.noise_bound * params.unit)
@@ -143,13 +140,11 @@ def absorb(params: Params, state: State, action: int, reward: float, sigma: floa
     state.told[0] += 1.0
 
 
-@kernel
 def imagine(params: Params, state: State, action: int, sigma: float) -> None:
     """A pending measurement makes the action less wide; the set waits for what comes out."""
     fold(state.model, action, state.model.means[action], params.noise_bound * params.unit)
 
 
-@kernel
 def wants_plan(params: Params, state: State) -> bool:
     """Whether enough is new, and enough there: |Σ x| ≤ √(t·Σ x²), so t ≤ 64·q tests exclude nothing."""
     told, used = state.told[0], state.told[1]
@@ -184,7 +179,6 @@ def plan(params: Params, state: State) -> None:
     state.lower[:] = params.unit * np.maximum(values.min(axis=1) - slack, -reach)
 
 
-@kernel
 def radius(params: Params, state: State) -> float:
     """How far the least-squares estimate is from the set at most: from a corner of the box around it."""
     dim = state.box.shape[1]
@@ -196,13 +190,11 @@ def radius(params: Params, state: State) -> float:
     return farthest
 
 
-@kernel
 def candidates(params: Params, state: State) -> Mask:
     """The actions whose largest value over the set reaches the largest of the smallest values."""
     return np.asarray(~(state.upper < state.lower.max()))
 
 
-@kernel
 def recommend(params: Params, state: State) -> int:
     """The best mean among the candidates."""
     return first_best(state.model.means, state.model.squared_widths, candidates(params, state))
