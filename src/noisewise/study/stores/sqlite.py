@@ -6,6 +6,7 @@ file's own; the store's line (`noisewise_store`) tells both: a random id, a coun
 of them were in the file itself, without the log, when the last one was written.
 """
 
+import functools
 import os
 import random
 import sqlite3
@@ -191,9 +192,8 @@ class SqliteStorage:
         # Also a reader: where it may, SQLite tidies its files away when the last connection is closed.
         connection = self._open("rw")
         try:
-            for setting in settings:
-                connection.execute(setting)
-            self._patiently(lambda: connection.execute("SELECT 1 FROM sqlite_master LIMIT 1"))
+            for statement in (*settings, "SELECT 1 FROM sqlite_master LIMIT 1"):
+                self._patiently(functools.partial(connection.execute, statement))
         except BaseException as error:
             connection.close()
             # Readers make files beside a store. Where they may not, and there are none, nobody is writing.
