@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from noisewise.operations.objects import event_from
 from noisewise.study.log.events import first_row, row_of
 from noisewise.study.stores.protocol import NameTakenError, OutcomeUnknownError, Row
 from noisewise.web.client.connection import ServerConnection, path_of
-from noisewise.web.client.plain_objects import event_from
 from noisewise.web.client.server_refusals import understanding
 
 #: Events of one page.
