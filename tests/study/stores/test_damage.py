@@ -218,9 +218,9 @@ def test_a_connection_lost_in_the_middle_of_a_transaction(postgres, monkeypatch,
         with store._pool.take(store._connect) as connection:
             cut(connection)
     elif moment == "insert":
-        append = postgres_store.Tables.append
+        append = postgres_store.LogTables.append
         monkeypatch.setattr(
-            postgres_store.Tables,
+            postgres_store.LogTables,
             "append",
             lambda tables, *rows: (cut(tables._cursor.connection), append(tables, *rows)),
         )

@@ -30,7 +30,7 @@ class Event(NamedTuple):
     request: str = ""  # the digest of what was asked for, in the first event of a change with a key
 
 
-class Record(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class EventRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a row says. Its bytes are stored, hashed, exported and replayed as they were written once."""
 
     kind: str
@@ -48,7 +48,7 @@ def _plain(value: Any) -> Any:
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_plain)
-_decode = msgspec.json.Decoder(Record).decode
+_decode = msgspec.json.Decoder(EventRecord).decode
 _decode_question = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -85,7 +85,7 @@ def rows_of(
     rows: list[Row] = []
     for kind, body in happened:
         said = body if by is None or kind in SAY_WHO else body | {"by": by}
-        before = follow(before, id, encode(Record(kind, at, said, "" if rows else request)))
+        before = follow(before, id, encode(EventRecord(kind, at, said, "" if rows else request)))
         rows.append(before)
     return rows
 
@@ -105,7 +105,7 @@ def event_of(row: Row) -> Event:
 
 def row_of(event: Event) -> Row:
     """The row that an event was read from."""
-    record = encode(Record(event.kind, event.at, event.body, event.request))
+    record = encode(EventRecord(event.kind, event.at, event.body, event.request))
     return Row(event.number, event.append, record, bytes.fromhex(event.hash))
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from noisewise.study.stores.protocol import AnswerLostError, Row, check_name
 from noisewise.study.stores.secrets import HARMLESS, HIDDEN, without
-from noisewise.study.stores.tables import STORE, Pool, Tables, TableTransaction
+from noisewise.study.stores.tables import STORE, ConnectionPool, LogTables, LogTransaction
 
 if TYPE_CHECKING:
     import psycopg
@@ -39,13 +39,13 @@ class PostgresStorage:
             settings += " -c default_transaction_read_only=on"
         known["options"] = " ".join([*([str(known["options"])] if "options" in known else []), settings])
         self._arguments = {"connect_timeout": max(2, round(timeout)), **known}
-        self._pool = Pool(_close, _is_idle)
+        self._pool = ConnectionPool(_close, _is_idle)
         weakref.finalize(self, self._pool.close)
         self._numbers: dict[str, int] = {}  # a study keeps its number when it is renamed
         self.id: str | None = None
         if create and not read_only:
             self._make()
-        self.id = self._read(Tables.open)
+        self.id = self._read(LogTables.open)
 
     def __repr__(self) -> str:
         return f"PostgresStorage({self._label})"
@@ -58,7 +58,7 @@ class PostgresStorage:
 
     def names(self) -> list[str]:
         """The studies there are."""
-        return list(self._read(Tables.studies))
+        return list(self._read(LogTables.studies))
 
     def read(self, name: str, first: int = 0, last: int | None = None) -> list[Row]:
         """The rows from one number to another."""
@@ -68,12 +68,12 @@ class PostgresStorage:
         return self._read(lambda tables: tables.read(study, first, last))
 
     @contextmanager
-    def transaction(self, name: str) -> Iterator[TableTransaction]:
+    def transaction(self, name: str) -> Iterator[LogTransaction]:
         """One log, while nobody else can append to it."""
         study = self._number(name)
         with self._writing() as tables:
             tables.run(_LOCK, study)  # others who write to it wait here, in the order in which they came
-            yield TableTransaction(tables, study)
+            yield LogTransaction(tables, study)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
@@ -204,7 +204,7 @@ class PostgresStorage:
         return OSError(f"{self._label} cannot be used: {reason}. Nothing was written.")
 
 
-class _PostgresTables(Tables):
+class _PostgresTables(LogTables):
     def has(self, table: str) -> bool:
         """Whether there is such a table."""
         return self.run(_HAS_TABLE, table).fetchone() is not None

@@ -22,7 +22,7 @@ from noisewise.core.support.files import new_draft, sync
 from noisewise.core.support.remarks import warn
 from noisewise.core.support.text import printable
 from noisewise.study.stores.protocol import AnswerLostError, Row, StoreChangedError, check_name
-from noisewise.study.stores.tables import Pool, Tables, TableTransaction, damaged
+from noisewise.study.stores.tables import ConnectionPool, LogTables, LogTransaction, damaged
 
 #: In the header of every file of ours: "NWst".
 APPLICATION = 0x4E577374
@@ -64,7 +64,7 @@ class SqliteStorage:
         self.path, self._label = path, repr(str(path))
         self._read_only, self._timeout, self._durable = read_only, timeout, durable
         # Without a way back to this object, which could not be collected otherwise.
-        self._pool = Pool(sqlite3.Connection.close, lambda one: not one.in_transaction)
+        self._pool = ConnectionPool(sqlite3.Connection.close, lambda one: not one.in_transaction)
         weakref.finalize(self, self._pool.close)
         self._numbers: dict[str, int] = {}  # a study keeps its number when it is renamed
         self._mark: Mark | None = None
@@ -87,7 +87,7 @@ class SqliteStorage:
 
     def names(self) -> list[str]:
         """The studies there are."""
-        return list(self._read(Tables.studies))
+        return list(self._read(LogTables.studies))
 
     def read(self, name: str, first: int = 0, last: int | None = None) -> list[Row]:
         """The rows from one number to another."""
@@ -97,11 +97,11 @@ class SqliteStorage:
         return self._read(lambda tables: tables.read(study, first, last))
 
     @contextmanager
-    def transaction(self, name: str) -> Iterator[TableTransaction]:
+    def transaction(self, name: str) -> Iterator[LogTransaction]:
         """One log, while no other process can write to the file."""
         study = self._number(name)
         with self._writing() as tables:
-            yield TableTransaction(tables, study)
+            yield LogTransaction(tables, study)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
@@ -124,18 +124,18 @@ class SqliteStorage:
             self._numbers[name] = self._read(lambda tables: tables.study(name))
         return self._numbers[name]
 
-    def _tables(self, connection: sqlite3.Connection) -> Tables:
+    def _tables(self, connection: sqlite3.Connection) -> LogTables:
         # The store's id in the file itself may be older than the one in its log only before the first change.
-        return Tables(connection, self._label, None if self._mark is None else self._mark.id)
+        return LogTables(connection, self._label, None if self._mark is None else self._mark.id)
 
-    def _read(self, action: Callable[[Tables], Answer]) -> Answer:
+    def _read(self, action: Callable[[LogTables], Answer]) -> Answer:
         with self._explained(), self._pool.take(self._connect) as connection:
             answer = self._patiently(lambda: action(self._tables(connection)))
             self._check()
         return answer
 
     @contextmanager
-    def _writing(self) -> Iterator[Tables]:
+    def _writing(self) -> Iterator[LogTables]:
         """A transaction that holds the file's only write lock."""
         if self._read_only:
             raise PermissionError(f"{self._label} was opened for reading only. Nothing was written.")
@@ -431,7 +431,7 @@ def make_tables(path: Path) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute("PRAGMA journal_mode = WAL")  # kept in the file itself
         connection.execute("BEGIN")
-        Tables(connection, repr(str(path))).make(bytes="BLOB", by_key=" WITHOUT ROWID")
+        LogTables(connection, repr(str(path))).make(bytes="BLOB", by_key=" WITHOUT ROWID")
         connection.execute("COMMIT")
 
 

@@ -58,7 +58,7 @@ class Cursor(Protocol):
         """Run a statement once for each set of values."""
 
 
-class Tables:
+class LogTables:
     """The tables of one store, through one cursor.
 
     Args:
@@ -176,10 +176,10 @@ class Tables:
         return self._cursor.execute(statement.replace("?", self._marks), values)
 
 
-class TableTransaction:
+class LogTransaction:
     """One log within a transaction of the database."""
 
-    def __init__(self, tables: Tables, study: int) -> None:
+    def __init__(self, tables: LogTables, study: int) -> None:
         self._tables, self._study = tables, study
 
     def read(self, first: int) -> list[Row]:
@@ -191,7 +191,7 @@ class TableTransaction:
         self._tables.append(self._study, rows)
 
 
-class Pool(Generic[Connection]):
+class ConnectionPool(Generic[Connection]):
     """Connections that threads take in turn; a forked process has none of its parent's.
 
     Args:
