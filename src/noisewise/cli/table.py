@@ -85,6 +85,7 @@ def _report(answer: "TableAnswer", html: Path | None, json: bool) -> None:
 
 def _in_flags(text: str) -> str:
     """The answer in the words of a shell."""
+    text = text.replace("roles={'var': COLUMN}", "--map var=COLUMN")
     return "\n".join(said(line) for line in text.splitlines())
 
 
