@@ -10,7 +10,7 @@ from tests.support.effort import effort
 from tests.support.measured import tell_all
 
 import noisewise as nw
-from noisewise.policies.registry import rule_named
+from noisewise.rules.registry import rule_named
 
 NAMES = [f"o{k}" for k in range(8)]
 FEATURES = np.random.default_rng(5).normal(size=(8, 3))
