@@ -13,7 +13,7 @@ from tests.support.clusters import dask_or_skip, small_cluster
 import noisewise as nw
 from noisewise.actions import large_list
 from noisewise.actions.large_list import LargeList
-from noisewise.rules import large_model
+from noisewise.rules import lazy_model
 
 N, DIM = 3000, 6
 
@@ -22,7 +22,7 @@ N, DIM = 3000, 6
 def small_parts(monkeypatch):
     """Shards of 700 rows, of which 40 are at hand."""
     monkeypatch.setattr(large_list, "TOGETHER", 700)
-    monkeypatch.setattr(large_model, "AT_HAND", 40)
+    monkeypatch.setattr(lazy_model, "AT_HAND", 40)
 
 
 def vectors(kind="gaussian"):
@@ -74,7 +74,7 @@ def test_a_large_list_is_measured_as_the_list_in_memory(place, kind, rule, tmp_p
     assert isinstance(actions, nw.ActionSet)
     assert (actions.n_actions, actions.dim, actions.rank) == (N, DIM, DIM)
     large, small = rule(actions), rule(rows.astype(float))
-    assert isinstance(large.rule.model, large_model.LargeModel)
+    assert isinstance(large.rule.model, lazy_model.LazyModel)
     assert play(large, rows) == play(small, rows)
     one, other = large.estimate(), small.estimate()
     assert one.recommended == other.recommended == large.recommend()

@@ -206,9 +206,9 @@ class Rule:
     def _new_model(self) -> Any:
         by_width = self.chooses_by_width() and self.recommendation == "best" and self.radius != "restarted"
         if by_width and isinstance(self.actions, LargeList):
-            from noisewise.rules.large_model import LargeModel
+            from noisewise.rules.lazy_model import LazyModel
 
-            return LargeModel(self.actions, self.limits.ridge)
+            return LazyModel(self.actions, self.limits.ridge)
         return new_model(self.actions, self.limits.ridge, self.recommendation == "last")
 
     def _check_fit(self) -> None:

@@ -30,7 +30,7 @@ SLACK = 1.0 + 1e-9
 SHARED = ("factor", "pivots", "reciprocals", "centre", "tally")
 
 
-class LargeModel:
+class LazyModel:
     """The model on a `LargeList`, for rules that choose by width alone; it answers what `Model` answers.
 
     Within is the model of the rows at hand, after a first place for any other row.
@@ -198,7 +198,7 @@ class LargeModel:
 class Survivors:
     """The rows that may still be the best: a mask that is computed when it is looked at."""
 
-    def __init__(self, model: LargeModel) -> None:
+    def __init__(self, model: LazyModel) -> None:
         self._model, self.radius = model, math.inf
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Mask:
