@@ -20,7 +20,7 @@ from noisewise.study.certificate.bound import Recommended
 from noisewise.study.evidence.foreseen import expected_variance
 from noisewise.study.log.measurements import NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.joint import Joint, Knowledge, SeparateJoint
+from noisewise.study.models.joint import Joint, Knowledge, separate_joint
 
 #: Options with the largest estimates that may lead instead of the one that does.
 LEADERS = 4
@@ -34,6 +34,7 @@ class DenseJoint(Joint):
     """
 
     def __init__(self, covariance: Floats) -> None:
+        super().__init__(np.zeros(len(covariance)), np.zeros((len(covariance), 0)))
         self.covariance = covariance
 
     def variances(self) -> Floats:
@@ -73,7 +74,7 @@ class Standing:
         fit, boundary = foreseen.certified, foreseen.boundary
         self.leader = found.option
         self.half = boundary.half_widths(self.leader)
-        self.means = fit.means if fit.fine is None else fit.means + fit.fine
+        self.means = fit.means + fit.fine
         self._excluded = ~foreseen.state.allowed()
         self._by_name = foreseen.state.by_name()
         knowledge = foreseen.model.knowledge(fit, boundary, self.leader)
@@ -218,7 +219,7 @@ def _written_down(knowledge: Knowledge, linked: np.ndarray, apart: bool) -> Know
     """The same with all covariances; those of options that are not linked are of no use, and 0."""
     if apart and knowledge.joint.separate:
         own = np.where(linked, knowledge.joint.variances(), 0.0)
-        return Knowledge(SeparateJoint(own))
+        return Knowledge(separate_joint(own))
     options = np.flatnonzero(linked)
 
     def dense(joint: Joint) -> DenseJoint:

@@ -7,7 +7,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.chooser import Chooser, unit_of
-from noisewise.study.asking.policy import without_bounds
+from noisewise.study.asking.policy import checked
 from noisewise.study.asking.what_if import WhatIf
 from noisewise.study.log.measurements import NOBODY
 from noisewise.study.planning.paths import NEAR, STRIDE, Outcome, Path, Question, crossing
@@ -20,11 +20,6 @@ CROWD = 30
 #: bound goes up and down, and the study stops the first time that it is small enough; far from it the
 #: first measurements take it down at a stroke, when the last direction is measured.
 LOOKED = (0.05, 0.15)
-#: A policy is asked afresh, as at every question of the study, after each of the first strides, which are
-#: single measurements, and then when the number of measurements grew by this.
-RENEWED = 1.1
-#: The most measurements, of those that there are already, that its books are filled with.
-MANY = 5000
 #: A chooser whose unit is off by more, or whose zero (around which the level of all options is thought to be)
 #: by this part of the unit, is made afresh.
 UNIT_OFF, ZERO_OFF = 1.2, 0.03
@@ -44,13 +39,9 @@ class ChooserPath(Path):
 
     def __init__(self, question: Question, world: Floats, rng: np.random.Generator) -> None:
         super().__init__(question, world, rng)
-        self._chooser = Chooser(question.analysis, without_bounds(question.state.policy))
-        columns = question.analysis.columns
-        levels = np.flatnonzero(columns.minus < 0)
-        some = levels[:: 1 + levels.size // MANY]
-        self._told = columns.plus[some], question.analysis.sigmas.estimated[some]
+        self._chooser = Chooser(question.analysis, checked(question.state.policy))
         self._centre, self._precision = question.centre, 0.0
-        self._renewed, self._crowded = 0, False
+        self._crowded = False
         #: In blocks every question is a fresh one: what an offset does to the books is the study's to say.
         self._afresh = question.blocks.size is not None or question.sums.has_border
 
@@ -126,8 +117,6 @@ class ChooserPath(Path):
             if not self._afresh:
                 self._chooser.learn(option, value + question.centre - self._centre, sigma)
         self._left -= at_once
-        if not self._afresh and (STRIDE * self._count < 2.0 or self._count >= RENEWED * self._renewed):
-            self._renew()
 
     def _fine(self) -> float:
         needed = (self._bound / self._question.eps) ** 2 - 1.0
@@ -166,14 +155,5 @@ class ChooserPath(Path):
 
     def _begin_afresh(self, foreseen: WhatIf) -> None:
         """As the study does at every question."""
-        self._chooser = Chooser(foreseen, without_bounds(self._question.state.policy))
+        self._chooser = Chooser(foreseen, checked(self._question.state.policy))
         self._centre = foreseen.sums.centre
-        self._renew()
-
-    def _renew(self) -> None:
-        """The study asks its policy afresh: what a stride did to its books is set right."""
-        often = np.array(self._often)
-        singles = np.sqrt(often) * np.array(self._sigma)
-        options = np.concatenate([self._told[0], np.repeat(self._plus, often)])
-        self._chooser.renew(options, np.concatenate([self._told[1], np.repeat(singles, often)]))
-        self._renewed = self._count
