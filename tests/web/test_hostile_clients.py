@@ -14,7 +14,7 @@ from tests.support.waiting import wait_until
 from tests.support.web_stores import API, bearer, guarded_app, small_store
 
 import noisewise as nw
-from noisewise.web import connections
+from noisewise.web import serving as connections
 from noisewise.web.app import make_app
 from noisewise.web.serving import SecretiveFormatter
 

@@ -14,9 +14,7 @@ from tests.support.web_stores import API, bearer, guarded_app, small_study
 import noisewise as nw
 from noisewise.web.api.answers import name_in_path
 from noisewise.web.app import make_app
-from noisewise.web.auth.keys import STRANGER_BURST, STRANGER_RATE
-from noisewise.web.auth.limits import RateLimit
-from noisewise.web.auth.sessions import COOKIE, IDLE, Sessions
+from noisewise.web.auth.keys import COOKIE, IDLE, STRANGER_BURST, STRANGER_RATE, RateLimit, Sessions
 from noisewise.web.auth.tokens import TokenFile, tokens_of
 
 NEXT = re.compile(r'name="next" value="([^"]*)"')

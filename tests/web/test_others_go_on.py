@@ -11,10 +11,10 @@ from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
 from noisewise.web.app import make_app
-from noisewise.web.auth.sessions import COOKIE, IDLE, Sessions
+from noisewise.web.auth.keys import COOKIE, IDLE, Sessions
 from noisewise.web.auth.tokens import TokenFile
 from noisewise.web.pages import routes
-from noisewise.web.pages.views.outlook import MOST_SLOTS
+from noisewise.web.pages.outlook import MOST_SLOTS
 
 
 @pytest.mark.parametrize("by_session", [False, True])

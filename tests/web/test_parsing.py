@@ -11,20 +11,19 @@ from tests.support.servers import in_thread
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 from noisewise.core.support.strict_json import MOST_DIGITS
-from noisewise.web import guards, parsing
+from noisewise.web import guards
 from noisewise.web.api import body_types, json_bodies
 from noisewise.web.api.bodies import Adding, AskBody, NewStudy, OneOrSeveral, Policing, Tellings
 from noisewise.web.api.json_bodies import JsonBodyRequest
 from noisewise.web.api.table_bodies import Importing
 from noisewise.web.app import make_app
 from noisewise.web.auth import forms
-from noisewise.web.auth.keys import session_in
+from noisewise.web.auth.keys import COOKIE, session_in
 from noisewise.web.auth.roles import Role, role_of, routes_of
-from noisewise.web.auth.sessions import COOKIE
 
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-LARGE = b'{"option": "A", "value": 1.0, "note": "' + b"x" * parsing.SMALL + b'"}'
+LARGE = b'{"option": "A", "value": 1.0, "note": "' + b"x" * forms.SMALL + b'"}'
 MANY = 50_000
 
 
@@ -77,14 +76,14 @@ def test_the_server_answers_others_while_it_parses_a_large_body(tmp_path, monkey
     parse = json_bodies.parse_json
 
     def slowly(text):
-        if len(text) > parsing.SMALL:
+        if len(text) > forms.SMALL:
             began.set()
             assert go_on.wait(60)
         return parse(text)
 
     monkeypatch.setattr(json_bodies, "parse_json", slowly)
     with in_thread(make_app(tmp_path / "studies.db")) as url:
-        told = {"option": "A", "value": 1.0, "se": 0.1, "note": "x" * parsing.SMALL}
+        told = {"option": "A", "value": 1.0, "se": 0.1, "note": "x" * forms.SMALL}
         sender = threading.Thread(target=request, args=(url, "POST", f"{API}/tea/tells", told))
         sender.start()
         assert began.wait(60)

@@ -11,19 +11,16 @@ from starlette.staticfiles import StaticFiles
 
 from noisewise.core.support.version import __version__
 from noisewise.web.api.routes import add_api
-from noisewise.web.auth.forms import SIGNING_IN
+from noisewise.web.auth.forms import SIGNING_IN, Parser
 from noisewise.web.auth.keys import BURST, RATE, Keys
 from noisewise.web.auth.tokens import TokenFile
 from noisewise.web.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.pages.changes import CHANGES
-from noisewise.web.pages.handing_in import HANDING_IN
-from noisewise.web.pages.making import MAKING
-from noisewise.web.pages.problems import problem_page
-from noisewise.web.pages.reporting import REPORTING
+from noisewise.web.pages.new_study import MAKING
+from noisewise.web.pages.rendering import problem_page
 from noisewise.web.pages.routes import PAGES
-from noisewise.web.parsing import Parser
-from noisewise.web.refusals import answer_refusals
+from noisewise.web.problems import answer_refusals
 
 #: Style sheets and scripts of the pages.
 STATIC = Path(__file__).parent / "pages" / "static"
@@ -82,7 +79,7 @@ def make_app(
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     add_api(app, studies)
     app.include_router(SIGNING_IN)
-    for pages in (CHANGES, HANDING_IN, MAKING, REPORTING, PAGES):
+    for pages in (CHANGES, MAKING, PAGES):
         app.include_router(pages)
     answer_refusals(app, problem_page)
     app.add_middleware(

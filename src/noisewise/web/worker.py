@@ -29,7 +29,7 @@ def compute(study: Any, kind: str, arguments: dict[str, Any]) -> Any:
     from noisewise.study.plain import worth_row
 
     if kind in ("plan page", "worth page"):
-        from noisewise.web.outlook import plan_in_pictures, worth_in_pictures
+        from noisewise.web.pages.outlook import plan_in_pictures, worth_in_pictures
 
         if kind == "plan page":
             return plan_in_pictures(study.plan(**arguments))

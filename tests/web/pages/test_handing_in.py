@@ -10,7 +10,7 @@ from tests.support.web_pages import HTML, Reader, address_of, token_in
 
 import noisewise as nw
 from noisewise.web.app import make_app
-from noisewise.web.pages.views.tables.handed import HandedIn, handed_in, kept_with
+from noisewise.web.pages.tables import HandedIn, handed_in, kept_with
 
 TIMES = {
     "results": [{"command": name, "times": [0.1, 0.11, 0.12], "median": 0.11} for name in ("A", "B", "new")]
@@ -121,7 +121,7 @@ def test_files_survive_being_kept_and_nothing_else_does():
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch):
-    from noisewise.web.pages.views.tables import handed
+    from noisewise.web.pages import tables as handed
 
     kept = kept_with(HandedIn(files=[("x", b"0" * 100_000)]))
     monkeypatch.setattr(handed, "MOST_KEPT", 10_000)

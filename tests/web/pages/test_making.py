@@ -9,7 +9,7 @@ from tests.support.web_pages import HTML, Reader, token_in
 
 import noisewise as nw
 from noisewise.web.app import make_app
-from noisewise.web.pages.views.choices import GROUPS, QUESTION, question_in, touched
+from noisewise.web.pages.new_study import GROUPS, QUESTION, question_in, touched
 
 RESULTS = "alloy\tHV [GPa]\terr\tCu\nA-1\t21.2\t0.4\t1.5\nA-2\t22.2\t0.4\t2.5\nA-1\t21.4\t0.4\t1.5\n"
 ROLES = {"role.0": "option", "role.1": "value", "role.2": "se", "role.3": "feature"}

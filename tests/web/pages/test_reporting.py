@@ -12,8 +12,8 @@ from tests.support.web_stores import guarded_app, small_study
 import noisewise as nw
 from noisewise.web.app import make_app
 from noisewise.web.auth.tokens import TokenFile
-from noisewise.web.pages import long_pages
-from noisewise.web.pages.long_pages import _progress
+from noisewise.web.pages import routes
+from noisewise.web.pages.routes import _progress
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_progress_is_told_as_a_share():
 
 
 def test_a_page_waits_a_moment_where_no_process_has_to_start(monkeypatch):
-    monkeypatch.setattr(long_pages, "AT_ONCE", None)
+    monkeypatch.setattr(routes, "AT_ONCE", None)
     store = nw.MemoryStorage()
     small_study(store)
     with TestClient(make_app(store), base_url="http://127.0.0.1", headers=HTML) as opened:

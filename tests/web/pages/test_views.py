@@ -7,26 +7,23 @@ import noisewise as nw
 from noisewise.core.support.words import number
 from noisewise.study.showing.intervals import view_of
 from noisewise.study.stores.protocol import numbers_of
-from noisewise.web.pages.views.check import check_page
-from noisewise.web.pages.views.course import CourseSoFar
-from noisewise.web.pages.views.headline import gauge_of, headline_of, light_of
-from noisewise.web.pages.views.log import LogReader
-from noisewise.web.pages.views.measurements import measurements_page
-from noisewise.web.pages.views.options import options_page
-from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
-from noisewise.web.pages.views.overview import _not_drawn, overview_of
-from noisewise.web.pages.views.paging import page_of, with_query
-from noisewise.web.pages.views.studies import studies_page, study_row, unreadable_row
-from noisewise.web.pages.views.tables.handed import HandedIn
-from noisewise.web.pages.views.tables.pasted import preview, tell_handed
-from noisewise.web.pages.views.tell_form import (
+from noisewise.web.pages.check import check_page
+from noisewise.web.pages.log import LogReader
+from noisewise.web.pages.measurements import (
     ERROR_KINDS,
     arguments_of,
     filled_for,
     filled_with,
     kinds_for,
     measured_of,
+    measurements_page,
 )
+from noisewise.web.pages.options import options_page
+from noisewise.web.pages.outlook import asked_slots, plan_arguments
+from noisewise.web.pages.overview import CourseSoFar, _not_drawn, overview_of
+from noisewise.web.pages.parts import gauge_of, headline_of, light_of, page_of, with_query
+from noisewise.web.pages.studies import studies_page, study_row, unreadable_row
+from noisewise.web.pages.tables import HandedIn, preview, tell_handed
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,8 @@ def _delimited(text: str, name: str) -> Grid:
         raise ValueError(f"{name!r} holds comments only.")
     head = kept[: 1 << 16] if len(kept) <= 1 << 16 else kept[: kept.rfind("\n", 0, 1 << 16) + 1]
     best, most = ",", (-1.0, 0)
-    for sign in [said[1]] if said and said[1] in ",;\t|" else [",", ";", "\t", "|"]:
+    ruled = re.search(r"(?m)^\s*-+\+-+", head)  # the lines between columns were drawn
+    for sign in [said[1]] if said and said[1] in ",;\t|" else [",", ";", "\t", *([] if ruled else ["|"])]:
         widths = Counter(len(row) for row in _csv_rows(head, sign) if any(row))
         width, often = max(widths.items(), key=lambda one: (one[1] * (one[0] > 1), one[0]), default=(0, 0))
         score = (often / widths.total() if width > 1 else 0.0, width)
@@ -146,10 +147,10 @@ def _csv_rows(text: str, sign: str) -> Iterator[list[str]]:
 
 def _by_blanks(text: str) -> list[list[str]]:
     """Columns that are set apart by blanks, as R and many programs print them."""
-    rows = [
-        re.split(r"\s{2,}|\s(?=[-\d.]+(?:\s|$))", line.strip()) for line in text.splitlines() if line.strip()
-    ]
-    plain = [line.split() for line in text.splitlines() if line.strip()]
+    lines = [re.sub(r"(?:(?<=\s)|^)[|±](?=\s|$)", "", line).strip() for line in text.splitlines()]
+    lines = [line for line in lines if line.strip("-+=| ")]  # signs between columns, and rules
+    rows = [re.split(r"\s{2,}|\s(?=[-\d.]+(?:\s|$))", line) for line in lines]
+    plain = [line.split() for line in lines]
     for found in (plain, rows):
         widths = Counter(map(len, found[1:]))
         width, often = widths.most_common(1)[0] if widths else (0, 0)

@@ -58,7 +58,7 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
     if signed and (not signed[1] or said_by(signed[1])[0].keys() & {*ERRORS}):
         return {"up" if signed[2] == "+" else "down": name}, frozenset(said_by(signed[1])[1])
     phrases = _lexicon()[0]
-    words: list[str] = words_of(name)
+    words: list[str] = words_of(re.sub(r"[(\[]min[)\]]", "", name))  # minutes
     alone = set(words) - {"1", "2", "3", "±"}
     found: dict[str, str] = {}
     kept: list[str] = []  # what is measured tells columns apart, whatever else it says
@@ -75,7 +75,7 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
                 found.setdefault(role, phrase)
                 kept += piece if role in ("metric", "before", "first", "second") else []
                 words[at : at + size] = [""] * size
-    if _RATE.search(" ".join(words_of(name))):
+    if _RATE.search(" ".join(words_of(name))) or re.search(r"[^\W\d_]/(?:s|sec|min|h|day)\b", name):
         found.pop("size", None)
         found.setdefault("metric", "per")
     if "@" in name:  # pass@1, recall@10

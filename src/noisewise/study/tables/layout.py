@@ -73,6 +73,7 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
     if (turned := _turned(names, body)) is not None:
         names, groups, body = [HEADER, *turned.pop(0)], [""] * (1 + body.height), _frame(turned)
         notes.append("rows and columns are exchanged")
+    names, groups, body = _spread(names, groups, body)
     body, more = _repaired(body, names)
     texts = (clean(cell) for c in body.head(2000).get_columns() for cell in c.drop_nulls().to_list()[:500])
     counts = any(said_by(name)[0].keys() & {"size", "successes"} for name in names)
@@ -215,7 +216,7 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
             notes.append("blanks below a name filled with it")
     for at in sorted({0, *range(max(0, body.height - 3), body.height)}) if body.height > 2 else []:
         row = [(cell or "")[: 2 * LONGEST] for cell in body.row(at)]
-        labels = [re.sub(r"\s*\(.*\)$", "", cell.casefold()).rstrip(" :").replace(" ", "_") for cell in row]
+        labels = [re.sub(r"\s*(?:\(.*\)|:.*)$", "", cell.casefold()).replace(" ", "_") for cell in row]
         texts = [label for label, cell in zip(labels, row, strict=True) if cell and not looks_numeric(cell)]
         totals = [label for label in texts[:2] if label in word_list("totals")]
         sure = any(label not in word_list("averages") for label in totals) and (at > 0 or "total" in texts[0])
@@ -255,6 +256,26 @@ def _turned(names: list[str], body: pl.DataFrame) -> list[tuple[str, ...]] | Non
     if not errors or known < 0.7 * len(labels) or above:
         return None
     return [tuple(labels), *((names[k], *body[:, k].to_list()) for k in range(1, body.width))]
+
+
+def _spread(
+    names: list[str], groups: list[str], body: pl.DataFrame
+) -> tuple[list[str], list[str], pl.DataFrame]:
+    """Make columns of mean, sd and n where one column says which of them another one holds."""
+    for c in body.get_columns():
+        levels = (
+            c.unique(maintain_order=True).to_list() if body.width > 2 and c.head(30).n_unique() < 9 else []
+        )
+        said = [said_by(level)[0].keys() for level in levels if level]
+        if not 1 < len(said) == len(levels) or not all(one & _STATISTICS for one in said):
+            continue
+        rest = [column for column in body.columns if column != c.name]
+        if any("value" in one for one in said) and body.height % len(levels) == 0:
+            wide = body.pivot(c.name, index=rest[:-1], values=rest[-1], aggregate_function=None)
+            if wide.height * len(levels) == body.height:
+                kept = [j for j, column in enumerate(body.columns) if column in rest[:-1]]
+                return [names[j] for j in kept] + levels, [""] * wide.width, wide
+    return names, groups, body
 
 
 # Columns with types

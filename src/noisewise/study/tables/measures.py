@@ -58,6 +58,9 @@ def measures(table: Layout, names: list[Column]) -> list[Measure]:
     found, rates = _counts(columns)
     exported = any(c.name.startswith("_") or {"state", "run id"} & {*c.said.values()} for c in table.columns)
     values = [c for c in columns if c not in rates and not c.constant and _may_be_value(c, exported)]
+    few = [c for c in columns if c.n_levels <= 0.4 * len(c.cells)]
+    varied = [c for c in few if any(c.crosses(o) for o in few if o is not c)]  # settings of a design
+    values = [c for c in values if c not in varied] or values
     if any(c.says("value") and not c.says("before") for c in values):
         values = [c for c in values if c.says("value") or not c.says("quantile", "extreme", "quartile")]
     for c in values:

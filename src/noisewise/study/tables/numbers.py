@@ -19,7 +19,7 @@ _FALSE = frozenset(
 _GRADE = re.compile(r"\[(pass|fail)(?:ed)?\]", re.IGNORECASE)
 
 _DIGITS = r"([-+−]?\d(?:[\d.,']*\d)?(?:[eE][-+]?\d+)?(?:\s?%)?)"
-_NUMBER = rf"{_DIGITS}(?:\s?[a-zµμ]{{1,3}}(?:/[a-z]+)?)?"
+_NUMBER = rf"{_DIGITS}(?:\s?[a-zA-ZµμΩ°]{{1,3}}(?:/[a-z]+)?)?"
 _TO = r"\s*(?:,\s?|;|\bto\b|\bbis\b|\bà\b|…|\.\.|–|—|-)\s*"
 _RANGE = rf"{_DIGITS}{_TO}{_DIGITS}"
 #: Cells of several numbers: how they are written, and what the numbers are.

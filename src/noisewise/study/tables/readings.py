@@ -122,14 +122,16 @@ def _categories(table: Layout) -> list[Column]:
         if c.says("value", "size", *ERRORS) or not c.whole or c.constant or c.is_binary:
             return False
         if c.says("metric"):  # hours at which all were measured
-            return c.n_levels > 2 and c.is_full and any(o.crosses(c) for o in words)
+            return c.n_levels > 1 and c.is_full and any(o.crosses(c) for o in words)
         named = c.says(*_SHARED, "replicate", "option")
         return named or any(o.crosses(c) and (c.says("ident") or once(o, c)) for o in words)
 
     found = [c for c in table.columns if c in words or is_name(c)]
     if not found:  # batch sizes, doses: numbers that were set are the only names
         first = table.columns[0]
-        named = first.says("setting", "ident") or (first.unique and not first.numbers_rows and first.whole)
+        counts = first.numbers_rows and first.there.min() in (0.0, 1.0)
+        spoken = first.whole or all(c.said for c in table.columns[1:])
+        named = first.says("setting", "ident") or (first.unique and spoken and not counts)
         if first.kind == "number" and named and not first.says("value", "metric", "size", *ERRORS):
             found = [first]
     repeats = [c for c in table.columns if c.says("item", "replicate", "block")]
@@ -161,7 +163,7 @@ def _options(names: list[Column]) -> list[tuple[Column, float]]:
             (0.6, c is names[0]),
             (1.0, c.name == ""),
             (-3.0, weak and not (c in groups and c.says("ident"))),
-            (-1.0, weak and c in groups and c.says("ident")),
+            (-1.0, weak and c in groups and c.says("ident") and any(o.says("option") for o in others)),
             (-1.0, called and c.name != HEADER and c.says(*_SHARED)),
             (1.0, c.says("study") and not any(o.says("option") for o in names)),
             (1.0, any(c.crosses(o) for o in others)),
@@ -192,10 +194,9 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
         finest, items = _beside(option, names)
         why = [f"options share {c.name!r}" for c in finest if c.name != HEADER]
         bonus = 1.0 * bool(finest) + 0.5 * any(c.says(*_SHARED) for c in finest)
-        numeric = bool(finest) and all(
-            c.kind == "number" for c in finest
-        )  # settings that were varied together
-        bonus -= 3.0 * (option.kind == "number" and numeric and not option.says("option"))
+        # Settings that were varied together.
+        numeric = bool(finest) and all(c.kind == "number" and not c.says(*_SHARED) for c in finest)
+        bonus -= 3.0 * (option.kind == "number" and numeric)
         for result in mine[:8]:
             scores = set(result.roles) == {"value"} and scale_of(result.value) is not None
             beside: Roles = {"item" if items and scores else "block": finest} if finest else {}
@@ -311,6 +312,8 @@ def _wide(table: Layout) -> list[Candidate]:
         # A cell that is not a number stays, so that it is refused and not lost.
         melted = melted.at(np.flatnonzero(body.cells.is_not_null().to_numpy()))
         points = (-3.0 if designed else 1.0) + 0.3 * min(4, len(cells))
+        # What stands beside a metric on the same scale is one of several metrics.
+        points -= 3.0 * (not stem and any(c.says("metric") and alike([*cells, c]) for c in others))
         # A mean that stands beside its readings is no rival of them.
         points += 2.0 * (stem is not None and any(_is_mean(c, cells) for c in others))
         found += _long(melted, points, f"{len(cells)} columns hold the same kind of number")
@@ -507,7 +510,6 @@ def _features_only(table: Layout) -> list[Candidate]:
             roles = {"option": free, **({"features": free} if len(free) > 1 else {})} | one.roles
             roles |= {"block": shares} if shares else {}
             why = [*one.because, "the other columns repeat a few levels"]
-            found.append(
-                Candidate("features and one result", table, roles, 2.0 + one.score, why, one.ask, one)
-            )
+            points = one.score + 2.0 + 3.0 * any(a.crosses(b) for a, b in itertools.combinations(free, 2))
+            found.append(Candidate("features and one result", table, roles, points, why, one.ask, one))
     return found

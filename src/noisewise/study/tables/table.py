@@ -14,7 +14,7 @@ from noisewise.study.inputs.error_bars import power_of_sizes
 from noisewise.study.readers.tables import read_grids
 from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, word_list
 from noisewise.study.tables.layout import layout_of
-from noisewise.study.tables.readings import Candidate, candidates, distinct, versus
+from noisewise.study.tables.readings import Candidate, candidates, distinct, scale_of, versus
 
 #: Points by which the best reading must be ahead of all others to be taken without a question.
 MARGIN = 1.0
@@ -338,6 +338,8 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
         if mine.is_bare:
             words = ("quantile", "metric", "value")
             close = other.score > mine.score - 2.0 and not value.was_set
+            scale = scale_of(value)  # ratings of several attributes
+            close = close or (scale is not None and scale == scale_of(mine.value) and not value.said)
             both = value.says(*words) and mine.value.says(*words)
             alone = mine.is_general and not value.says("value") and not mine.value.stem
             rival = (close or both) and not alone

@@ -16,10 +16,9 @@ from starlette.responses import Response
 from noisewise.core.support.garbage import without_collector
 from noisewise.core.support.strict_json import DuplicateNameError, parse_json
 from noisewise.core.support.text import printable
+from noisewise.web.auth.forms import Parser
 from noisewise.web.auth.roles import check_role, role_of, visitor_of
-from noisewise.web.parsing import Parser
-from noisewise.web.problems import ProblemError
-from noisewise.web.refusals import invalid
+from noisewise.web.problems import ProblemError, invalid
 
 #: Levels of lists and objects in one another; no request needs more than six.
 MOST_LEVELS = 32

@@ -1,8 +1,10 @@
-"""Forms of pages: read with their CSRF token checked, and signing in and out."""
+"""Forms of pages: parsed, with their CSRF token checked; and signing in and out."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from email.message import Message
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
@@ -10,11 +12,31 @@ from starlette.datastructures import FormData, Headers
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.responses import RedirectResponse
 
-from noisewise.web.auth.keys import Keys, session_in
+from noisewise.web.auth.keys import COOKIE, CSRF_FIELD, CSRF_HEADER, Keys, session_in
 from noisewise.web.auth.roles import visitor_of
-from noisewise.web.auth.sessions import COOKIE, CSRF_FIELD, CSRF_HEADER
-from noisewise.web.parsing import SMALL, Parser
 from noisewise.web.problems import ProblemError
+
+Parsed = TypeVar("Parsed")
+#: Bytes of a body that is parsed on the event loop.
+SMALL = 16 * 2**10
+
+
+class Parser:
+    """The thread that parses large bodies."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="noisewise-parser")
+
+    async def run(self, size: int, parse: Callable[[], Parsed]) -> Parsed:
+        """Call ``parse``, which parses a body of so many bytes."""
+        if size <= SMALL:
+            return parse()
+        return await asyncio.get_running_loop().run_in_executor(self._thread, parse)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
 
 SIGNING_IN = APIRouter(include_in_schema=False)
 #: Fields and files of a form, which also limits the work of reading it.
@@ -37,6 +59,11 @@ async def read_form(request: Request) -> FormData:
     if not isinstance(sent, str) or not keys.sessions.is_csrf(visitor_of(request).session, sent):
         raise ProblemError(403, "the form is too old, or not of this server: load the page again.")
     return form
+
+
+def texts_of(form: FormData) -> dict[str, str]:
+    """The fields of a form that are texts."""
+    return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
 async def _parsed(request: Request, fields: int, files: int) -> FormData:

@@ -1,6 +1,8 @@
-"""The pages to look at; none of them writes anything."""
+"""The pages to look at, and links to the report."""
 
-from typing import Any
+import asyncio
+import json
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request
@@ -13,10 +15,16 @@ from noisewise.study.stores.protocol import numbers_of
 from noisewise.study.study import Study
 from noisewise.study.surprises import slips_in
 from noisewise.web.api.answers import name_in
+from noisewise.web.api.bodies import Sharing
+from noisewise.web.api.shares import list_shares, share, unshare
+from noisewise.web.auth.forms import read_form, texts_of
 from noisewise.web.auth.roles import Role, Visitor, needs
 from noisewise.web.open_studies import SHORT_PATIENCE, OpenStudies
-from noisewise.web.outlook import worth_in_pictures
-from noisewise.web.pages.long_pages import NOT_ASKED, TaskShown, begun
+from noisewise.web.pages.log import LogReader
+from noisewise.web.pages.measurements import filled_for
+from noisewise.web.pages.outlook import asked_slots, plan_arguments, worth_in_pictures
+from noisewise.web.pages.parts import HELD, STOP, day_and_time
+from noisewise.web.pages.rendering import rendered
 from noisewise.web.pages.shown import (
     EVENT_KINDS,
     headline,
@@ -30,17 +38,75 @@ from noisewise.web.pages.shown import (
     study_page,
     used,
 )
-from noisewise.web.pages.templating import rendered
-from noisewise.web.pages.views.compare import Side, compare
-from noisewise.web.pages.views.headline import HELD, STOP
-from noisewise.web.pages.views.log import LogReader
-from noisewise.web.pages.views.outlook import asked_slots, plan_arguments
-from noisewise.web.pages.views.studies import StudyRow, busy_row, studies_page, study_row, unreadable_row
-from noisewise.web.pages.views.tell_form import filled_for
+from noisewise.web.pages.studies import (
+    Side,
+    StudyRow,
+    busy_row,
+    compare,
+    studies_page,
+    study_row,
+    unreadable_row,
+)
 from noisewise.web.problems import ProblemError
+from noisewise.web.tasks import DONE, ENDED, WAITING, LongTasks
+
+#: Seconds for which the first answer waits where no process has to start: what is quick is shown at once.
+AT_ONCE = 0.15
+
+
+class TaskShown(NamedTuple):
+    """How far it is."""
+
+    id: str = ""
+    running: bool = False
+    seconds: int = 0
+    doing: str = ""  # what it is at
+    share: float | None = None  # of that, in per cent
+    result: Any = None
+    refusal: str = ""
+
+
+NOT_ASKED = TaskShown()
+
+
+async def begun(
+    request: Request, segment: str, visitor: Visitor, kind: str, arguments: dict[str, Any]
+) -> TaskShown:
+    """Begin to compute, or find what was begun before; wait a moment for what may be over by then."""
+    tasks: LongTasks = request.app.state.tasks
+    name = name_in(segment)
+    number = await run_in_threadpool(studies_of(request).number, name)
+    task = tasks.begin(kind, name, number, arguments, visitor.token, shared=True)
+    await asyncio.sleep(0)  # its turn may come at once
+    if task.state not in ENDED and not tasks.starts_processes:
+        await asyncio.wait([asyncio.ensure_future(task.over.wait())], timeout=AT_ONCE)
+    told = task.to_plain()
+    doing, share = _progress(told.get("progress"), waiting=task.state == WAITING)
+    return TaskShown(
+        task.id, task.state not in ENDED, int(told["seconds"]), doing, share,
+        task.result if task.state == DONE else None, task.refusal or "",
+    )  # fmt: skip
+
+
+def _progress(told: dict[str, Any] | None, *, waiting: bool) -> tuple[str, float | None]:
+    """What it is at, and how much of that is done."""
+    if told is None:
+        return ("waiting for its turn" if waiting else ""), None
+    done, of = float(told.get("done", 0)), float(told.get("of", 0))
+    return str(told.get("doing", "")), round(100.0 * min(1.0, done / of), 1) if of > 1 else None
+
+
+async def stopped(request: Request, visitor: Visitor, id: str) -> None:
+    """Stop what this visitor began; owners may stop what others began."""
+    tasks: LongTasks = request.app.state.tasks
+    task = tasks.find(id)
+    if task.token != visitor.token and visitor.role != Role.OWNER:
+        raise ProblemError(404, "there is no such task.")
+    await tasks.cancel(task)
+
 
 PAGES = APIRouter(include_in_schema=False)
-VIEWER = Depends(needs(Role.VIEWER))
+VIEWER, OWN = Depends(needs(Role.VIEWER)), Depends(needs(Role.OWNER))
 LOOK = [VIEWER]
 #: After how many measurements the bound is computed for the page of what was worth most.
 LOOKS = 8
@@ -246,3 +312,87 @@ def overview(request: Request, study: str) -> HTMLResponse:
     with used(request, study) as opened:
         made = "The study was made." if request.query_params.get("made") else ""
         return shown_overview(request, opened, message=made, kind=STOP)
+
+
+class ShareShown(NamedTuple):
+    """A link that is valid."""
+
+    id: str
+    name: str
+    made: str
+
+
+@PAGES.get("/s/{study}/report")
+async def report(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLResponse:
+    """The report: computed when it is asked for, then opened or downloaded; and its links."""
+    asked = request.query_params.get("do") == "report"
+    planned = bool(request.query_params.get("plan"))
+    task = NOT_ASKED
+    if asked:
+        task = await begun(request, study, visitor, "report", {"plan": True} if planned else {})
+    told = STOP if request.query_params.get("revoked") else ""
+    return await _report_page(
+        request, study, visitor, task=task, planned=planned,
+        message="The link is valid no longer." if told else "", message_kind=told or HELD,
+    )  # fmt: skip
+
+
+@PAGES.post("/s/{study}/share")
+async def share_report(request: Request, study: str, visitor: Visitor = OWN) -> Response:
+    """Make a link; its address is shown here and nowhere else."""
+    studies_of(request).check_writable()
+    name = texts_of(await read_form(request)).get("name", "").strip()
+    if not name or len(name) > 1000:
+        why = "Say whom the link is for, in a few words: by that you know it again when you revoke it."
+        return await _report_page(request, study, visitor, message=why, status=422)
+    try:
+        made = await run_in_threadpool(share, request, study, Sharing(name=name), visitor)
+    except ValueError as problem:
+        return await _report_page(request, study, visitor, message=str(problem), status=422)
+    secret = str(_content(made)["path"]).rpartition("/")[2]
+    return await _report_page(request, study, visitor, secret=secret, shared_with=name)
+
+
+@PAGES.post("/s/{study}/unshare")
+async def unshare_report(request: Request, study: str, visitor: Visitor = OWN) -> Response:
+    """Let a link be valid no longer."""
+    studies_of(request).check_writable()
+    id = texts_of(await read_form(request)).get("id", "")
+    await run_in_threadpool(unshare, request, study, id, visitor)
+    return RedirectResponse("report?revoked=1#links", 303)
+
+
+async def _report_page(
+    request: Request, study: str, visitor: Visitor, *, secret: str = "", shared_with: str = "", **more: Any
+) -> HTMLResponse:
+    shown: dict[str, Any] = {
+        "task": NOT_ASKED,
+        "planned": False,
+        "secret": secret,
+        "shared_with": shared_with,
+    } | more
+
+    def page() -> HTMLResponse:
+        links = _links(request, study, visitor)
+        with used(request, study) as opened:
+            return study_page(request, opened, "report.html", "Report", links=links, **shown)
+
+    return await run_in_threadpool(page)
+
+
+def _links(request: Request, study: str, visitor: Visitor) -> list[ShareShown] | None:
+    """The links that are valid, for owners; None: there can be none."""
+    if not visitor.may_correct:
+        return None
+    try:
+        rows = _content(list_shares(request, study, visitor))["shares"]
+    except ProblemError as problem:
+        if problem.status_code == 404:
+            raise
+        return None
+    return [ShareShown(row["id"], row["name"], day_and_time(row["made"])) for row in rows]
+
+
+def _content(answer: Response) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(bytes(answer.body))
+    return found

@@ -1,7 +1,10 @@
 """A page of one study: what all of them have on top, filled with what each shows."""
 
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 from fastapi import Request
@@ -12,17 +15,53 @@ from noisewise.study.showing.intervals import view_of
 from noisewise.study.study import Study
 from noisewise.web.api.answers import name_in
 from noisewise.web.open_studies import OpenStudies
-from noisewise.web.pages.memory import PageMemory
-from noisewise.web.pages.sent_forms import SentForms
-from noisewise.web.pages.templating import rendered
-from noisewise.web.pages.views.check import LONG, check_page
-from noisewise.web.pages.views.headline import HELD, Headline, headline_of
-from noisewise.web.pages.views.measurements import measurements_page
-from noisewise.web.pages.views.options import options_page
-from noisewise.web.pages.views.overview import SLOW, overview_of, suggested_as
-from noisewise.web.pages.views.studies import question_of
-from noisewise.web.pages.views.tell_form import BESIDE, filled_with, kinds_for
-from noisewise.web.pages.views.times import since
+from noisewise.web.pages.check import LONG, check_page
+from noisewise.web.pages.measurements import BESIDE, filled_with, kinds_for, measurements_page
+from noisewise.web.pages.options import options_page
+from noisewise.web.pages.overview import SLOW, CourseSoFar, overview_of, suggested_as
+from noisewise.web.pages.parts import HELD, Headline, headline_of, since
+from noisewise.web.pages.rendering import SentForms, rendered
+from noisewise.web.pages.studies import question_of
+
+#: Studies whose pages are remembered.
+MOST_REMEMBERED = 64
+Made = TypeVar("Made")
+
+
+class PageMemory:
+    """By study: what belongs to its present log, and the course of its bound, which outlives it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_name: OrderedDict[str, tuple[str, dict[str, Any], CourseSoFar]] = OrderedDict()
+
+    def course(self, study: Study) -> CourseSoFar:
+        """How the bound of a study fell, as far as it was computed."""
+        return self._entry(study)[2]
+
+    def of(self, study: Study, what: str, make: Callable[[], Made]) -> Made:
+        """Something that follows from the log alone; made anew when that goes on."""
+        made = self._entry(study)[1]
+        if what not in made:
+            made[what] = make()
+        found: Made = made[what]
+        return found
+
+    def knows(self, study: Study, what: str) -> bool:
+        """Whether something was made since the log went on."""
+        return what in self._entry(study)[1]
+
+    def _entry(self, study: Study) -> tuple[str, dict[str, Any], CourseSoFar]:
+        with self._lock:
+            head, name = study.head, study.name
+            entry = self._by_name.get(name)
+            if entry is None or entry[0] != head:
+                entry = self._by_name[name] = (head, {}, CourseSoFar() if entry is None else entry[2])
+            self._by_name.move_to_end(name)
+            while len(self._by_name) > MOST_REMEMBERED:
+                self._by_name.popitem(last=False)
+            return entry
+
 
 #: Options that a field offers as one types.
 MOST_OFFERED = 1000

@@ -1,1 +1,0 @@
-"""What each page shows: plain functions of a study, without a server."""

@@ -1,1 +1,0 @@
-"""Tables that are pasted or handed in: what they would tell, what is wrong with them."""
