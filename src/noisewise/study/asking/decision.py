@@ -18,7 +18,7 @@ from noisewise.study.asking.coming import (
     usual_probe,
     with_scatter,
 )
-from noisewise.study.asking.first_results import by_price
+from noisewise.study.asking.first_results import by_price, largest
 from noisewise.study.asking.policy import checked, sharpness_of
 from noisewise.study.asking.race import Proposal, propose
 from noisewise.study.asking.reasons import looks_at
@@ -99,7 +99,7 @@ class Decider:
             proposal = propose(imagined, found, coming, sharpness_of(self._policy))
             if proposal is not None:
                 return proposal
-            option = self._fewest_looks(coming)
+            option = self._least_known(coming)
         else:
             option = self._chosen(coming.allowed, sigma, number)
         return Proposal(option, self._opponent(option, coming) if coming.probe == DIFFERENCE else NOBODY)
@@ -164,18 +164,24 @@ class Decider:
         free = _first_results_first(allowed, looks_at(self._analysis), self.under_way)
         return self._chooser.choose(free, with_scatter(self._analysis, sigma), number)
 
-    def _fewest_looks(self, coming: Coming) -> int:
-        """What RACE asks for while no standard errors are known: what was seen least, the cheapest first."""
+    def _least_known(self, coming: Coming) -> int:
+        """What RACE asks for while there is no race: the option that least is known of, per cost."""
         analysis = self._analysis
         allowed = _that_ends_waiting(analysis, coming.allowed, self.under_way)
         allowed = _worth_asking(analysis, allowed, self.prepare()[1])
         looks = looks_at(analysis)
         allowed = _first_results_first(allowed, looks, self.under_way)
+        known, begun = np.full(analysis.n, np.inf), looks.astype(float)
+        if analysis.columns.value.size:
+            known = analysis.estimates.variances()
         for one in self.under_way:
-            looks[one.option] += 1
+            known[one.option] *= begun[one.option] / (begun[one.option] + 1.0) if begun[one.option] else 1.0
+            begun[one.option] += 1.0
+        if coming.costs is not None:
+            known = known / coming.costs
         in_order = by_price(analysis, coming)
         in_order = in_order[allowed[in_order]]
-        return int(in_order[np.argmin(looks[in_order])])
+        return largest(known, in_order)
 
     def _opponent(self, option: int, coming: Coming) -> int:
         """The option to compare a chosen one with: the leader, or the first other one by name."""

@@ -15,7 +15,10 @@ def first_result(analysis: Analysis, found: Recommended | None, coming: Coming) 
     """The option to measure, and the one to compare it with or NOBODY; None if all options are linked."""
     in_order = by_price(analysis, coming)
     if not analysis.columns.value.size:
-        return _farthest(analysis, coming, in_order, analysis.estimates.silent)
+        silent = analysis.estimates.silent
+        return (
+            _farthest(analysis, coming, in_order, silent) if silent.size else _with_partner(in_order, coming)
+        )
     fit = analysis.certified
     group = fit.group
     if fit.silent.shape[1] and (group[in_order] != group[in_order[0]]).any():

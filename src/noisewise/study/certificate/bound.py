@@ -27,6 +27,7 @@ from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.feature_bounds import UNSETTLED
 from noisewise.study.models.own_readings import begins_mostly_with_own, begins_with_own
+from noisewise.study.models.solver import RANGE
 
 #: The most options that a search for the smallest bound looks at; each look costs O(n).
 MOST_LOOKS = 60
@@ -115,7 +116,9 @@ def bound_of(analysis: Analysis, option: int) -> float | None:
 def _lost_to_rounding(analysis: Analysis) -> list[str]:
     """A reason to withhold where not even the careful arithmetic carries the fit."""
     fit = analysis.estimates if analysis.sigmas.waiting else analysis.certified
-    if fit.slack <= UNSETTLED:
+    sigma = analysis.sigmas.estimated
+    near = fit.solved is None or bool(sigma.max() <= RANGE * sigma.min())
+    if fit.slack <= UNSETTLED and near:
         return []
     least = analysis.specification.value_scale.error(float(analysis.sigmas.estimated.min()))
     return [

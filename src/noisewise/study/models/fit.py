@@ -4,6 +4,7 @@ A value in a block is the option's value plus the block's offset, which is unkno
 options, or the weights of features: what the measurements do not determine has no estimate.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.log.measurements import Codes
-from noisewise.study.models.solver import GROUND, Gaussian, Layout, Rows, Targets, undetermined
+from noisewise.study.models.solver import GROUND, RANGE, Gaussian, Layout, Rows, Targets, undetermined
 from noisewise.study.models.sums import Sums, totals
 
 #: The group of an option that nothing was measured of, and nothing follows for.
 UNMEASURED = -1
+#: Means of many measurements are further apart than these, by this much at most.
+POOLED = 100.0
 #: Options that lie this close along what is undetermined, beside 1, can be compared.
 SAME = 1e-6
 
@@ -191,13 +194,16 @@ def _solved(n: int, sums: Sums, equations: Equations, deviation: float) -> Fit:
     own[group == UNMEASURED] = np.inf
     if not np.isfinite(solved.slack):
         means, fine, own = np.nan_to_num(means, posinf=0.0, neginf=0.0), np.zeros(n), np.full(n, np.inf)
+    weight = sums.weight
+    too_far = weight.size > 0 and bool(weight.max() > (POOLED * RANGE) ** 2 * weight.min())
     residuals = solved.residuals
     rank = solved.rank - (n if deviation > 0.0 else 0)
     return Fit(
         means=means, fine=fine, own=own, precision=precision, group=group, offsets=offsets,
         offset_precision=offset_precision, residuals=residuals[:count], left=solved.squares, rank=rank,
-        log_det=solved.log_det, slack=solved.slack, solved=solved, connected=not with_features,
-        weights=solved.high[solved.nodes :] if with_features else None, silent=equations.silent,
+        log_det=solved.log_det, slack=math.inf if too_far else solved.slack, solved=solved,
+        connected=not with_features, silent=equations.silent,
+        weights=solved.high[solved.nodes :] if with_features else None,
         level=float(offsets[reference_place(offset_precision)]) if level.any() else 0.0,
     )  # fmt: skip
 
