@@ -1,6 +1,7 @@
 """What a public name is, in one line, read from the code: signatures, summaries, members of classes."""
 
 import dataclasses
+import importlib
 import inspect
 import re
 from collections.abc import Collection
@@ -51,7 +52,7 @@ def described(written: str, name: str, value: Any, left_out: Collection[str] = (
     if inspect.isclass(value) and issubclass(value, BaseException):
         return Line(written + name, summary(value))
     if is_record(value) or not callable(value):
-        return Line(written + name, summary(value) if callable(value) else _comment_above(name))
+        return Line(written + name, summary(value) if callable(value) else _comment_above(name, value))
     return Line(written + name + signature(value, left_out), summary(value))
 
 
@@ -159,18 +160,21 @@ def _dataclass_fields(kind: type) -> tuple[Any, ...]:
     return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
 
 
-def _comment_above(name: str) -> str:
+def _comment_above(name: str, value: Any) -> str:
     """What the comment `#:` above an assignment says; constants have no docstring."""
     pattern = re.compile(rf"((?:^#: .*\n)+){name}\b[^\n]*=", re.MULTILINE)
-    found = {text for text in map(pattern.search, _sources()) if text}
+    found = [(module, text) for module, source in _sources() if (text := pattern.search(source))]
+    if len(found) > 1:  # other constants of this name
+        found = [one for one in found if getattr(importlib.import_module(one[0]), name, None) is value]
     if len(found) != 1:
         raise ValueError(f"`{name}` must have one comment of the form `#:` above it; got {len(found)}.")
-    (match,) = found
-    return _markdown(" ".join(match[1].replace("#:", " ").split()))
+    return _markdown(" ".join(found[0][1][1].replace("#:", " ").split()))
 
 
 @cache
-def _sources() -> tuple[str, ...]:
+def _sources() -> tuple[tuple[str, str], ...]:
+    """Modules of the package and their texts."""
     package = Path(noisewise.__file__).parent
-    modules = [path for path in sorted(package.rglob("*.py")) if path.parent.name != "source"]
-    return tuple(path.read_text(encoding="utf-8") for path in modules)
+    paths = [path for path in sorted(package.rglob("*.py")) if path.parent.name != "source"]
+    names = [".".join(path.relative_to(package.parent).with_suffix("").parts) for path in paths]
+    return tuple((name, path.read_text(encoding="utf-8")) for name, path in zip(names, paths, strict=True))

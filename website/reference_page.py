@@ -107,7 +107,7 @@ SECTIONS = (
     PagePart(
         "Bounds as numbers",
         "noisewise.theory",
-        "What a sequence of sigmas is worth, by the theorems: [notes on the paper](notes-on-the-paper.md).",
+        "What a sequence of sigmas is worth, by the theorems: [the paper in numbers](paper.md).",
         "nw.theory.",
     ),
     PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),

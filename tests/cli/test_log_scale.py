@@ -43,7 +43,7 @@ def test_a_withheld_certificate_speaks_of_flags(tmp_path):
 def test_a_study_is_made_told_and_certified_in_per_cent(store):
     assert nw.load_study(store).specification.eps == pytest.approx(math.log(1.02))
     said = run("certify", store)
-    assert re.match(r"(Nothing is decided yet: )?\w+(:| is) at most [\d.]+ % slower than the best of 2", said)
+    assert re.match(r"(Nothing is decided yet: )?\w+ is at most [\d.]+ % slower than the best of 2", said)
     assert "Stopping is allowed (eps 2 %)" in said
     assert "on a log scale" in run("status", store)
     plain = json.loads(runner.invoke(app, ["best", str(store), "--json"]).stdout)

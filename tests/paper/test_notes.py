@@ -16,8 +16,10 @@ from noisewise.paper.section import most_misses, slope
 from noisewise.paper.table2 import HORIZONS, limit
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "notes-on-the-paper.md").read_text("utf-8")
-NOTES = re.split(r"^(\d+)\. ", PAGE[PAGE.index("## The notes") :], flags=re.MULTILINE)[1:]
+PAGE = (ROOT / "docs" / "paper.md").read_text("utf-8")
+NOTES = re.split(
+    r"^(\d+)\. ", PAGE[PAGE.index("## Notes") : PAGE.index("## Why a fixed set")], flags=re.MULTILINE
+)[1:]
 
 
 def test_there_are_thirty_two_notes_in_order():

@@ -19,7 +19,7 @@ from noisewise.stores import MemoryStorage
 from noisewise.web.app import make_app
 from website import api_pages
 
-GROUPS = ["Start", "Guides", "Explanation", "Reference", "Contributing"]
+GROUPS = ["Start", "Guides", "Explanation", "Research", "Reference", "Contributing"]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def trees(text):
         yield caption and caption[1], pages
 
 
-def test_pages_are_in_five_groups_each_in_one(source):
+def test_pages_are_in_groups_each_in_one(source):
     contents = dict(trees((source / "index.md").read_text("utf-8")))
     assert list(contents) == GROUPS
     counted = Counter(page for pages in contents.values() for page in pages)
@@ -61,7 +61,7 @@ def test_links_out_of_the_docs_lead_to_pages_of_the_site(source):
     for page in source.rglob("*.md"):
         text = re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))
         assert not re.search(r"\]\((\.\./)+(src|tests|docs|benchmarks)/", text), page
-    assert "](code/tests.theory.test_bounds.py.md" in (source / "notes-on-the-paper.md").read_text("utf-8")
+    assert "](code/tests.theory.test_bounds.py.md" in (source / "paper.md").read_text("utf-8")
     shown = (source / "code" / "tests.theory.test_bounds.py.md").read_text("utf-8")
     assert (ROOT / "tests" / "theory" / "test_bounds.py").read_text("utf-8") in shown
 

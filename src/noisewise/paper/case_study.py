@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.charts.drawing.tables import least_of, most_of
+from noisewise.charts.draw import least_of, most_of
 from noisewise.paper.measurements import information
 from noisewise.paper.section import HOLDS, NOT_AS_PRINTED, Account, Effort, Outcomes, Piece, Section, piece
 
@@ -18,7 +18,7 @@ LOG_T = "√(2·log T)"
 
 
 #: Horizon, variance outside the window, and whether the window is as long as printed.
-CELLS = [(t, outside, printed) for printed in (False, True) for outside in OUTSIDE for t in HORIZONS]
+WORLDS = [(t, outside, printed) for printed in (False, True) for outside in OUTSIDE for t in HORIZONS]
 
 
 class Learner(NamedTuple):
@@ -46,7 +46,7 @@ ROWS = (
 def pieces(effort: Effort) -> dict[str, Piece]:
     """Every rule at every horizon, outside sigma, and with both lengths of the window."""
     made = {}
-    for horizon, outside, printed in CELLS:
+    for horizon, outside, printed in WORLDS:
         for row in ROWS:
             radius = {"radius": math.sqrt(2.0 * math.log(horizon))} if row.fixed else {}
             made[_key(row, horizon, outside, printed)] = piece(
@@ -106,7 +106,7 @@ def _frame(outcomes: Outcomes) -> pl.DataFrame:
     from scipy.special import log_ndtr
 
     rows = []
-    for horizon, outside, printed in CELLS:
+    for horizon, outside, printed in WORLDS:
         for row in ROWS:
             found = outcomes[_key(row, horizon, outside, printed)]
             total = float(np.median(np.add(found["inside"], found["outside"])))

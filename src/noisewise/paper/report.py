@@ -272,7 +272,7 @@ def _block(block: Prose | Shown | Figure) -> str:
 
 def svg(figure: Figure) -> bytes:
     """A figure as a drawing."""
-    from noisewise.charts.drawing.chart_files import render
+    from noisewise.charts.files import render
 
     return render(figure.chart.to_dict(), ".svg")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.charts.claims import measured_and_claimed
 from noisewise.charts.lines import lines_with_bands
+from noisewise.charts.rows import measured_and_claimed
 from noisewise.core.support.blocks import Floats
 from noisewise.paper.measurements import Runs, world_of
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded whe
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.slot import Slot
     from noisewise.study.planning.worth import Worth
+    from noisewise.study.showing.league import League
     from noisewise.study.showing.plots import Plots
 
 Frame = Literal["measurements", "options", "events", "items"]
@@ -124,7 +125,7 @@ class Study(Measuring):
     def certificate(self) -> Certificate:
         """Which option to take now, how far it can be from the best, and what that rests on."""
         self._catch_up()
-        return self._judge()[1]
+        return self._judge()[1].of(self)
 
     def check(self) -> Check:
         """Whether the measurements fit the model and their own error bars, and what to do if not."""
@@ -135,7 +136,7 @@ class Study(Measuring):
 
             check = explain(self._now(), check)
             self._judged = check, certificate
-        return check
+        return check.of(self)
 
     def plan(
         self,
@@ -178,7 +179,7 @@ class Study(Measuring):
         return make_plan(
             self._now(), noise=noise, menu=menu, eps=eps, span=span, paths=paths, most=most, seed=seed,
             block=block, batch=batch, certificate=self._judge()[1], on=on,
-        )  # fmt: skip
+        ).of(self)  # fmt: skip
 
     def worth(self, looks: int = MOST_LOOKS) -> "Worth":
         """What each measurement contributed: precision, what it taught, the bound before and after.
@@ -228,6 +229,18 @@ class Study(Measuring):
         self._catch_up()
         events = self._storage.read(self.name) if what == "events" else []
         return make_frame(what, self._state, self._now(), self._judge()[1], events)
+
+    def league(self, against: str | None = None) -> "League":
+        """Compare all options: estimates with the certificate's intervals, the best first.
+
+        Args:
+            against: Show differences to this option; default: estimates, or differences to the recommended
+                option where only differences are known.
+        """
+        from noisewise.study.showing.league import league_of
+
+        self._catch_up()
+        return league_of(self._now(), self._judge()[1], against)
 
     @property
     def plot(self) -> "Plots":
@@ -322,7 +335,7 @@ class Study(Measuring):
     def _repr_html_(self) -> str:
         certificate = self.certificate()
         good = False if certificate.withheld else True if certificate.reached else None
-        return as_html(titled(self.name), self._lines(), good=good)
+        return as_html(titled(self.name), self._lines(), good=good, drawn=self.league()._repr_html_())
 
     def _lines(self) -> list[str]:
         specification, certificate = self.specification, self.certificate()

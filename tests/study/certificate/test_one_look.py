@@ -222,7 +222,7 @@ def test_a_plan_reckons_with_blocks_menus_and_costs(question):
     assert 0 < plan.median < 1e4
     assert plan.blocks is not None
     priced = study.plan(menu=[(0.3, 1.0), (0.1, 20.0)])
-    assert priced.forecasts[0].name == "sigma = 0.3 alone"
+    assert priced.forecasts[0].name == "sigma = 0.3"
     assert "80 %" not in str(priced)
     assert json.loads(json.dumps(plan.to_plain()))["looks"] == "once"
 

@@ -31,17 +31,32 @@ LOGS = ("scale", "bound_ratio", "eps_ratio", "pool", "wider", "heterogeneous")
 CAVEATS = {NOT_YET: "nothing is decided yet", WITHHELD: "the certificate is withheld"}
 
 
-def status(store: Store, study: Name = None, json: Json = False) -> None:
-    """Show where a study stands. That is its certificate, measurements, and suggestions under way."""
+def status(
+    store: Store,
+    against: Annotated[
+        str | None, typer.Option(metavar="OPTION", help="Show differences to this option.")
+    ] = None,
+    study: Name = None,
+    json: Json = False,
+) -> None:
+    """Show where a study stands: certificate, all options, suggestions."""
     from noisewise.core.support.words import counted
 
     opened = open_study(store, study)
-    pending, content = opened.pending, status_content(opened)
-    words = repr(opened).splitlines()
+    pending, content, league = opened.pending, status_content(opened), opened.league(against)
+    sentences = opened.certificate().sentences
+    words = [line for line in repr(opened).splitlines() if not line.startswith("Estimate for")]
+    words = [line for line in words if line not in sentences]
     words += [f"  {job_in_words(job)}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
     if len(pending) > SHOWN:
         words.append(f"  and {len(pending) - SHOWN} more under way")
     words.append(f"Log: {counted(opened.certificate().n_events, 'event')}, head {opened.head[:16]}…")
+    if json:
+        report("status", opened, json, content | {"league": league.to_dict()}, [])
+        return
+    report("status", opened, json, content, sentences)
+    for line in ["", *league.lines(), ""] if league.rows else []:
+        typer.echo(line)
     report("status", opened, json, content, words)
 
 

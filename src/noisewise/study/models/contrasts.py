@@ -117,7 +117,7 @@ class Contrasts(HalfWidths):
         fit, shares = self._fit, self._shares
         half = np.full(fit.means.size, np.inf)
         half[option] = 0.0
-        linked = (fit.group == fit.group[option]) & (fit.group[option] >= 0)
+        linked = fit.comparable(option)
         linked[option] = False
         others = np.flatnonzero(linked)
         if fit.slack > UNSETTLED or not others.size:

@@ -125,6 +125,6 @@ class FeatureBounds(HalfWidths):
             apart = apart - self.known.turn @ along
             own = solved.own[solved.targets.node]
             half += self.quantile * np.sqrt(own + own[option] + np.einsum("ij,ij->j", apart, apart))
-        half[(fit.group != fit.group[option]) | np.isnan(half)] = np.inf
+        half[~fit.comparable(option) | np.isnan(half)] = np.inf
         half[option] = 0.0
         return np.asarray(half)

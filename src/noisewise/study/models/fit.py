@@ -57,11 +57,15 @@ class Fit(NamedTuple):
         """Squared standard errors of the options, (n,)."""
         return self.own.copy()
 
+    def comparable(self, option: int) -> Mask:
+        """Which options have an estimated difference to this one, (n,)."""
+        return np.asarray((self.group == self.group[option]) & (self.group >= 0))
+
     def variances_apart(self, option: int) -> Floats:
         """Squared standard errors of the differences to one option, (n,); infinite without an estimate."""
         solved = self.solved
         found = self.own + self.own[option] if solved is None else solved.variances_apart(option)
-        found[self.group != self.group[option]] = np.inf
+        found[~self.comparable(option)] = np.inf
         found[option] = 0.0
         return np.asarray(found)
 

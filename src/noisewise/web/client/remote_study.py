@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from noisewise.study.running.limits import Until
     from noisewise.study.running.run import StudyRun
     from noisewise.study.running.studied import Runnable
+    from noisewise.study.showing.league import League
     from noisewise.study.showing.plots import Plots
     from noisewise.study.study import Frame, Study
 
@@ -259,6 +260,10 @@ class RemoteStudy(RemoteChanges):
     def frame(self, what: "Frame" = "options") -> "pl.DataFrame":
         """The measurements, options, events or items as a polars frame."""
         return self._copy().frame(what)
+
+    def league(self, against: str | None = None) -> "League":
+        """Compare all options: estimates with the certificate's intervals; see `Study.league`."""
+        return self._copy().league(against)
 
     @property
     def plot(self) -> "Plots":
