@@ -121,7 +121,7 @@ def test_boundaries_are_the_written_formula(rows, differences, tau):
 def test_ellipsoids_hold_as_often_as_they_promise(blocks):
     """At a confidence of 0.5, looked at after every measurement that RACE asked for, all differences at once.
 
-    Bounds that hold exceed the limit of 27 misses of 30 studies, or 134 of 200, with a probability below 1e-6.
+    Bounds that hold exceed the limit (27 of 30 studies, 134 of 200) with a probability below 1e-6.
     """
     runs, most = effort((30, 27), (200, 134))
     missed = 0
