@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from tests.support.pages import run_commands
-from typer.testing import CliRunner
 from website.blocks import BLOCK, ROOT, blocks, forgotten, printed, run_blocks, shown
 from website.pictures import IMAGES, LARGEST, LINK, live, marks, pictures, same_drawing, unlike_those_pinned
 from website.source_pages import generated

@@ -24,7 +24,7 @@ def test_the_nightly_guide_imports_twice_and_ends_when_it_may():
     # The night that was imported last once more: nothing changes, and the job says what to take.
     done = run_script("nightly.md", "07")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "take C: see certificate.txt"
+    assert done.stdout.splitlines()[-1] == "take the option in certificate.txt"
 
 
 def test_the_nightly_job_tells_not_yet_from_an_error():

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import noisewise as nw
 from noisewise.arena import (

@@ -24,7 +24,6 @@ NOT_LOADED = {
     ("certify",): (*HEAVY, *RULES),
     ("certify", "--json"): (*HEAVY, *RULES),
     ("status",): (*HEAVY, *RULES),
-    ("best",): (*HEAVY, *RULES),
     ("check",): (*HEAVY, *RULES),
     ("void", "m-1", "a slip"): (*HEAVY, *RULES, "scipy"),
     ("exclude", "A", "broken"): (*HEAVY, *RULES, "scipy"),

@@ -1,6 +1,6 @@
 """The constructors of all rules: the one list. Loading a rule's module registers the rule by its name."""
 
-# In the order in which people read them: `noisewise policies` and the pages of the rules keep it.
+# In the order in which people read them: `noisewise rules` and the pages of the rules keep it.
 # isort: off
 from noisewise.policies.rules.ours.vage.vage import vage as vage
 from noisewise.policies.rules.paper.vaee import vaee as vaee, vaee_as_printed as vaee_as_printed

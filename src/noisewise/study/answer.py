@@ -17,7 +17,9 @@ from noisewise.core.support.checks import nearest
 from noisewise.core.support.strict_json import plain
 from noisewise.core.support.words import about, as_html, number, rounded_up
 from noisewise.study.certificate.bound import certify
+from noisewise.study.certificate.causes.cause import SCATTER
 from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.check import SUSPICIOUS
 from noisewise.study.creation import create_study
 from noisewise.study.intake.columns.directions import less_is_better
 from noisewise.study.log.looks import broken_promise
@@ -33,6 +35,12 @@ from noisewise.study.tables.table import Reading, Table
 
 #: Readings that compare options within trials, whose differences vary from trial to trial.
 TRIALS = ("arms of studies", "differences")
+#: Advice about a study, and what it means for a table.
+INSTEAD = {
+    "void or amend": "correct",
+    "Amend it, or void it, before anything else": "Correct it first",
+    "tell them as var=": "say so: roles={'var': COLUMN}",
+}
 #: What is counted behind an estimate, by what the rows are.
 COUNTED = {"item": "items", "successes": "trials", "sd": "readings", "block": "values"}
 
@@ -100,7 +108,7 @@ class TableAnswer:
             self.table.lines(),
             [*self.sentences, *self.next_steps, *([self.resolution.text] if self.resolution else [])],
         ]
-        if self.command:
+        if self.command and not self.certificate.withheld:
             eps = "" if self.certificate.eps is not None else " (--eps: a difference that does not matter)"
             parts.append([f"To measure more{eps}:", f"  {self.command}"])
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
@@ -129,7 +137,8 @@ class TableAnswer:
         self.study.report(path)
 
     def _repr_html_(self) -> str:
-        said = [*self.sentences, *self.next_steps, f"Read as: {self.reading}", *self.notes]
+        resolution = [self.resolution.text] if self.resolution else []
+        said = [*self.sentences, *self.next_steps, *resolution, f"Read as: {self.reading}", *self.notes]
         good = False if self.certificate.withheld else True if self.certificate.reached else None
         return as_html("Table", said, good=good, drawn=self.table._repr_html_())
 
@@ -251,15 +260,20 @@ def _told(reading: Reading, question: Mapping[str, Any]) -> Study:
 def _with_estimated_scatter(
     study: Study, reading: Reading, question: Mapping[str, Any]
 ) -> tuple[Study, list[str]]:
-    """The study with estimated extra scatter where rows contradict each other, and sentences about it."""
+    """The study with estimated extra scatter where rows contradict each other, and a sentence about it.
+
+    What can be corrected, such as a decimal point or variances told as standard errors, is corrected first.
+    """
+    if any(cause.kind != SCATTER and cause.chance >= SUSPICIOUS for cause in study.check().causes):
+        return study, []
     wider = _told(reading, {**question, "extra_scatter": ESTIMATE})
     if wider.certificate().withheld or wider._now().sigmas.waiting or not wider.extra_scatter:
         return study, []
     size = study.specification.value_scale.error(wider.extra_scatter)
-    said = (
-        f"Rows disagree by more than their error bars, which are widened by estimated extra scatter, {size}."
-    )
-    return wider, [said, *(f"Or: {one}" for one in _in_rows(study.check().remedies[:1]))]
+    return wider, [
+        "Rows disagree by more than their error bars, and no single cause explains it: the error bars are "
+        f"widened by estimated extra scatter, {size}."
+    ]
 
 
 def _trials(
@@ -282,17 +296,15 @@ def _trials(
             "here they are taken to differ by their error bars alone. If it is known, state extra_scatter=.",
             None,
         )
-    size = study.specification.value_scale.error(study.extra_scatter or 0.0)
-    how = "estimated" if extra == ESTIMATE else "stated"
+    scatter = study.extra_scatter or 0.0
+    size, how = study.specification.value_scale.error(scatter), "estimated" if extra == ESTIMATE else "stated"
     bound = f"the bound would be {rounded_up(without)}"
     if not math.isfinite(without):
         bound = "their differences contradict each other"
-    return (
-        study,
-        f"Error bars of trials are widened by {how} extra scatter, {size}; without it (extra_scatter=None) "
-        f"{bound}.",
-        without if math.isfinite(without) else None,
-    )
+    said = f"Error bars of trials are widened by {how} extra scatter, {size}; without it (extra_scatter=None)"
+    if not scatter:
+        said = "Extra scatter between trials is estimated as 0, give or take; without it (extra_scatter=None)"
+    return study, f"{said} {bound}.", without if math.isfinite(without) else None
 
 
 def _network(reading: Reading, question: Mapping[str, Any]) -> Study:
@@ -342,7 +354,9 @@ def _next_steps(study: Study, certificate: Certificate, reading: Reading, counts
 def _in_rows(sentences: Sequence[str]) -> list[str]:
     """Advice about a study as advice about its table, in which rows are corrected."""
     said = [re.sub(r"m-\d+ \((row \d+)\)", r"\1", one) for one in sentences]
-    return [one.replace("void or amend", "correct") for one in said]
+    for told, meant in INSTEAD.items():
+        said = [one.replace(told, meant) for one in said]
+    return said
 
 
 def _some(names: Sequence[str], most: int = 4) -> str:

@@ -4,9 +4,9 @@ import json
 import sqlite3
 
 import pytest
+from click.testing import CliRunner
 from tests.support.effort import effort
 from tests.support.flips import flip_bits
-from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli.app import app

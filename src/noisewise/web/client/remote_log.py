@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from noisewise.operations.objects import event_from
 from noisewise.study.stores.protocol import Event, NameTakenError, OutcomeUnknownError, to_json
 from noisewise.web.client.connection import ServerConnection, path_of
-from noisewise.web.client.plain_objects import event_from
 from noisewise.web.client.server_refusals import understanding
 
 #: Events of one page.

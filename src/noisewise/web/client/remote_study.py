@@ -11,12 +11,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from noisewise.operations.objects import certificate_from, job_from
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.jobs import Job
 from noisewise.study.stores.protocol import Event
 from noisewise.web.client.connection import ServerConnection, path_of
-from noisewise.web.client.plain_objects import certificate_from, job_from
 from noisewise.web.client.remote_changes import RemoteChanges
 from noisewise.web.client.remote_log import RemoteLog
 from noisewise.web.client.server_refusals import understanding

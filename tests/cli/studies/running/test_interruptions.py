@@ -44,7 +44,7 @@ for number in (signal.SIGHUP, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 
 from noisewise.cli import main
-from noisewise.cli.studies.running.watchdog import Watchdog
+from noisewise.cli.run_watchdog import Watchdog
 from noisewise.study.stores.database.sql import SqlStorage
 
 begun, append = Watchdog.begun, SqlStorage.append
