@@ -33,7 +33,7 @@ from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.boundary import Shares, Tuning
 from noisewise.study.models.fit import Fit
-from noisewise.study.models.solver import GROUND, Gaussian, Layout, Rows, Targets
+from noisewise.study.models.solver import GROUND, Gaussian, Layout, Observations, Targets
 from noisewise.study.models.sums import Sums, totals
 
 #: Its name in a certificate.
@@ -98,7 +98,7 @@ class Contrasts(HalfWidths):
         nothing, found = np.zeros(rows.plus.size + some.size), []
         for prior in self._flat[:, 0].tolist():
             weight = np.concatenate([rows.weight, np.full(some.size, prior)])
-            ends = Rows(whole.plus, whole.minus, whole.dense, nothing, nothing, weight)
+            ends = Observations(whole.plus, whole.minus, whole.dense, nothing, nothing, weight)
             grown = Gaussian(ends, Targets(np.arange(n), np.zeros((n, 0))), layout.nodes, whole).log_det
             found.append(grown - some.size * np.log(prior))
         logs = np.log(self._of_block[self._of_block > 0.0]).sum()

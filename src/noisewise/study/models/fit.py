@@ -12,7 +12,7 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.log.measurements import Codes
-from noisewise.study.models.solver import GROUND, RANGE, Gaussian, Layout, Rows, Targets, undetermined
+from noisewise.study.models.solver import GROUND, RANGE, Gaussian, Layout, Observations, Targets, undetermined
 from noisewise.study.models.sums import Sums, totals
 
 #: The group of an option that nothing was measured of, and nothing follows for.
@@ -131,7 +131,9 @@ class Equations:
         if self._ties:
             weight = np.concatenate([weight, np.full(self._ties, deviation**-2.0)])
         value, low = np.concatenate([sums.value, nothing]), np.concatenate([fine, nothing])
-        return Gaussian(Rows(*self._ends, value, low, weight), self._targets, self._nodes, self.layout)
+        return Gaussian(
+            Observations(*self._ends, value, low, weight), self._targets, self._nodes, self.layout
+        )
 
 
 def _contrasts(features: Floats, sums: Sums) -> Floats:

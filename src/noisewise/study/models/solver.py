@@ -46,7 +46,7 @@ SMALL = 2_000_000
 _EPS, _SPLIT = 2.0**-52, 134217729.0
 
 
-class Rows(NamedTuple):
+class Observations(NamedTuple):
     """What was measured, and what is known beforehand."""
 
     plus: Codes  # (m,): nodes, or GROUND
@@ -184,7 +184,9 @@ class Gaussian:
         layout: That of rows with the same ends; made if it is not given.
     """
 
-    def __init__(self, rows: Rows, targets: Targets, nodes: int, layout: Layout | None = None) -> None:
+    def __init__(
+        self, rows: Observations, targets: Targets, nodes: int, layout: Layout | None = None
+    ) -> None:
         self.rows, self.targets, self.nodes = rows, targets, nodes
         self.layout = Layout(rows.plus, rows.minus, rows.dense, nodes) if layout is None else layout
         layout, weight = self.layout, rows.weight
