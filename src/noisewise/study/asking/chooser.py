@@ -14,10 +14,8 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.policies.registry import rule_named
-from noisewise.policies.shell.decide import Rows, decide, imagine
-from noisewise.policies.shell.policy_file import copy_state
-from noisewise.policies.shell.rule import make_params
+from noisewise.rules.policy import decide
+from noisewise.rules.registry import rule_named
 from noisewise.study.log.specification import PolicyChoice
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.sums import block_places, totals
@@ -27,16 +25,12 @@ class Chooser:
     """A policy with everything told so far; it remembers what is under way."""
 
     def __init__(self, analysis: Analysis, policy: PolicyChoice) -> None:
-        self._rule = rule_named(policy.name)
         self._unit = unit_of(analysis)
-        self._seed = int(policy.options.get("seed", 0))
         sigma = analysis.sigmas.estimated / self._unit
         self._typical = float(np.median(sigma)) if sigma.size else math.nan
         options = {name: value for name, value in policy.options.items() if name != "horizon"}
-        self._params = make_params(
-            self._rule, analysis.model.actions(), policy.options.get("horizon"), options
-        )
-        self._state = self._rule.init(self._params)
+        kind = rule_named(policy.name)
+        self._rule = kind(**options).on(analysis.model.actions(), policy.options.get("horizon"))
         told = _pooled(analysis) if self._rule.pools else _one_by_one(analysis)
         for option, value, error in told if analysis.columns.value.size else ():
             self.learn(option, value, error)
@@ -44,10 +38,7 @@ class Chooser:
     def choose(self, allowed: Mask, sigma: float | None, ask_number: int) -> int:
         """The option to measure next; the random draws belong to the number of the question."""
         noise = None if sigma is None else sigma / self._unit
-        return decide(
-            self._rule, self._params, self._state, Rows(allowed), sigma=noise, seed=self._seed,
-            number=ask_number,
-        )  # fmt: skip
+        return int(decide(self._rule, allowed, noise, ask_number))
 
     @property
     def unit(self) -> float:
@@ -57,7 +48,7 @@ class Chooser:
     @property
     def model(self) -> Any:
         """What the policy knows, in these units."""
-        return self._state.model
+        return self._rule.model
 
     @property
     def must_know_sigma(self) -> bool:
@@ -67,20 +58,20 @@ class Chooser:
     def copy(self) -> "Chooser":
         """One that learns on its own from here."""
         twin = copy(self)
-        twin._state = copy_state(self._state)
+        twin._rule = self._rule.copy()
         return twin
 
     def learn(self, option: int, value: float, sigma: float) -> None:
         """Take in one more measurement; large values are good, and 0 is where the sums are centred."""
         told = sigma / self._unit if self._rule.sees_sigma != "never" else math.nan
-        self._rule.absorb(self._params, self._state, option, value / self._unit, told)
+        self._rule.learn(option, value / self._unit, told)
 
     def imagine(self, option: int, sigma: float | None) -> None:
         """Take a measurement under way as if it had come out as expected."""
         assumed = self._typical if sigma is None else sigma / self._unit
         if not math.isfinite(assumed):
-            assumed = math.sqrt(self._state.model.squared_widths[option]) or 1.0
-        imagine(self._rule, self._params, self._state, option, assumed)
+            assumed = self._rule.model.width(option) or 1.0
+        self._rule.imagine(option, assumed)
 
 
 def _taken(analysis: Analysis) -> Floats:
