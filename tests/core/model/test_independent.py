@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from noisewise.study.models.exact.pooled_model import Border, fill_independent, fill_model
 from numpy.testing import assert_allclose
 
 import noisewise as nw
@@ -11,7 +12,6 @@ from noisewise.actions.independent import IndependentOptions
 from noisewise.core.model import covariances
 from noisewise.core.model import dense as verbs
 from noisewise.core.model.independent import Separate, separate
-from noisewise.study.models.exact.pooled_model import Border, fill_independent, fill_model
 
 N, BLOCKS = 6, 2
 
