@@ -86,19 +86,18 @@ SECTIONS = (
         "R is the number of replications, C of checkpoints, T of rounds: [policies](policies.md).",
         "nw.simulation.",
     ),
-    PagePart("Worlds", "noisewise.world", "Everything that a simulation needs.", "world."),
-    PagePart("Instances", "noisewise.world.instances", "Made-up problems.", "nw.instances."),
-    PagePart("Schedules", "noisewise.world.schedules", "How noisy each round is.", "nw.schedules."),
+    PagePart("Instances", "noisewise.simulation.instances", "Made-up problems.", "nw.instances."),
+    PagePart("Schedules", "noisewise.simulation.schedules", "How noisy each round is.", "nw.schedules."),
     PagePart(
         "Noise laws",
-        "noisewise.world.noise",
+        "noisewise.simulation.noise",
         "Certificates of least squares cover `gaussian`, `rademacher` and `uniform`; "
         "for the others there are [robust rules](heavy-tails.md).",
         "nw.noise.",
     ),
     PagePart(
         "Noise of actions",
-        "noisewise.world.action_noise",
+        "noisewise.simulation.action_noise",
         "Noise that belongs to the action, for `Environment(action_sigma=…)`.",
         "action_noise.",
     ),
