@@ -95,7 +95,7 @@ SECTIONS = (
         "Noise laws",
         "noisewise.world.noise",
         "Certificates of least squares cover `gaussian`, `rademacher` and `uniform`; "
-        "for the others there are [robust rules](heavy-tails.md).",
+        "for the others there are [robust rules](rules.md#heavy-tails-and-outliers).",
         "nw.noise.",
     ),
     PagePart(
@@ -112,7 +112,10 @@ SECTIONS = (
     ),
     PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
     PagePart(
-        "The arena", "noisewise.arena", "Rules against rules in many worlds: [the arena](arena.md).", "arena."
+        "The arena",
+        "noisewise.arena",
+        "Rules against rules in many worlds: [the arena](rules.md#rules-against-rules).",
+        "arena.",
     ),
     PagePart("Adding rules", "noisewise.extending", "Parts of [a new rule](adding-a-rule.md).", "extending."),
     PagePart(

@@ -22,7 +22,7 @@ from noisewise.policies.shell.rule import ANYTIME
 ESTIMATORS = ("huber", "one-pass", "median-of-means")
 HUBER, ONE_PASS, MEDIAN = range(3)
 #: Measured at d = 5, T = 1000: 6 % more squared error than least squares under normal noise, and a 99 %
-#: quantile of the error 2.0 to 2.9 times smaller under heavy tails (docs/heavy-tails.md).
+#: quantile of the error 2.0 to 2.9 times smaller under heavy tails (docs/rules.md#heavy-tails-and-outliers).
 TAU0 = 0.4
 #: Measurements that a live policy has room for at first, unless a horizon is given.
 ROOM = 10_000

@@ -295,7 +295,7 @@ RULE = rule_in(
     __name__,
     name="precision_tracking",
     fixed_set=True,
-    reference="ours: docs/precision-tracking.md",
+    reference="ours: docs/rules.md#precision-tracking-certify-with-less",
     guarantee="anytime certificate, half of it by fixed designs: no √dim, if no sigma depends on values",
     cost="3·n·dim, a comparison of all candidates per look, a design per phase",
 )

@@ -4,7 +4,7 @@ Ours. Each round it looks for the leader (the best mean among the candidates) an
 (the largest upper bounds on the difference), and measures whichever action, of **all**, most reduces the
 variances of those differences, the closest race counting most. Two ledgers keep the paper's rate: whenever
 the widest actions hold at most a share of the total precision, or of the total credit ``Σ min(1, W²/σ²)``
-(W the largest width at the time), the widest action is measured. docs/vage.md has the proof.
+(W the largest width at the time), the widest action is measured. docs/rules.md#vage-settle-the-closest-races has the proof.
 """
 
 import math
@@ -190,7 +190,7 @@ RULE = rule_in(
     radius=present_radius,
     ball=own_ball,
     sees_sigma="if announced",
-    reference="ours: docs/vage.md",
+    reference="ours: docs/rules.md#vage-settle-the-closest-races",
     guarantee="anytime certificate; VAEE's rate up to 1/√share",
     cost="3·n·dim",
 )
