@@ -1,13 +1,19 @@
 """The page of all public names, made from the public names and what the code says about them."""
 
+import dataclasses
 import importlib
 import inspect
 import textwrap
 from typing import Any, NamedTuple
 
+from noisewise.policies.registry import POLICIES
+
 import noisewise as nw
-from noisewise.policies.shell.options import SharedOptions
+from noisewise.rules.rule import Rule
 from website.names import Line, described, explanation, members, public_names
+
+#: The options that all rules have, which docs/policies.md explains.
+SHARED = tuple(field.name for field in dataclasses.fields(Rule))  # type: ignore[arg-type]
 
 HEAD = """\
 # Reference
@@ -63,12 +69,6 @@ SECTIONS = (
         "Each function makes a policy; [policies](policies.md) explains the options that they share.",
         "nw.rules.",
         pages=True,
-    ),
-    PagePart(
-        "Policies",
-        "noisewise.policies",
-        "A rule with its state, behind ask, tell and recommend: [policies](policies.md).",
-        "nw.policies.",
     ),
     PagePart(
         "Sets of actions",
@@ -181,9 +181,9 @@ def _functions_first(item: tuple[str, Any]) -> tuple[bool, bool, str]:
 
 def _row(section: PagePart, name: str, value: Any) -> Line:
     at_the_top = name in nw.__all__ or (section.module not in SUBJECTS and getattr(nw, name, None) is value)
-    shared = SharedOptions.declared if section.pages else ()
+    shared = SHARED if section.pages else ()
     row = described("nw." if at_the_top else section.prefix, name, value, shared)
-    page = f" [More](rules/{name}.md)." if section.pages and inspect.isfunction(value) else ""
+    page = f" [More](rules/{name}.md)." if section.pages and name in POLICIES else ""
     return Line(row.code, row.text + page)
 
 

@@ -13,7 +13,7 @@ DATABASES = ("sqlalchemy",)
 TABLES = ("polars", "narwhals", "pandas", "pyarrow")
 SCREENS = ("rich", "altair")
 STATISTICS = ("scipy.stats", "scipy.special", "scipy.optimize", "scipy.spatial")
-RULES = ("noisewise.policies", "noisewise.simulation")
+RULES = ("noisewise.rules", "noisewise.simulation")
 VIEWS = ("noisewise.study.planning.plan", "noisewise.study.showing", "noisewise.charts", "noisewise.arena")
 HEAVY = (*DATABASES, *TABLES, *SCREENS, *STATISTICS, "noisewise.simulation", *VIEWS)
 #: By command, with its arguments after the store, what must not be loaded when it ends.

@@ -54,7 +54,7 @@ REFUSED = [
     ("init n.db A B --goal maximum --eps .1", "--goal must be one of 'max', 'min'; got 'maximum'."),
     ("init n.db A B --eps .1 --budget 0", "--budget must be at least 1; got 0."),
     ("init n.db A B --eps .1 --bounds 1 0", "--bounds must be (lo, hi) with lo below hi"),
-    ("init n.db A B --eps .1 --policy vaeee", "there is no rule 'vaeee'"),
+    ("init n.db A B --eps .1 --policy vaeee", "unknown rule 'vaeee'"),
     ("init n.db A B --eps .1 --items missing.csv", "--items must be a file that exists"),
     ("init n.db A B --eps .1 --items -3", "--items must be at least 1; got -3."),
     ("init n.db A B --eps .1 --items features.csv", "--items must be a table with a column item"),

@@ -12,7 +12,7 @@ from tests.support.effort import effort
 from tests.support.measured import tell_all
 
 import noisewise as nw
-from noisewise.policies.registry import rule_named
+from noisewise.rules.registry import rule_named
 from noisewise.study.stores.protocol import Event
 
 NAMES = [f"o{k}" for k in range(8)]

@@ -50,5 +50,5 @@ def test_a_policy_that_is_not_installed_is_named():
     plain = study.specification.to_plain()
     storage = nw.MemoryStorage()
     storage.create("study", plain | {"policy": {"name": "mine", "version": "1", "options": {}}})
-    with pytest.raises(ValueError, match=r"policy of this study is not valid: there is no rule 'mine'"):
+    with pytest.raises(ValueError, match=r"policy of this study is not valid: unknown rule 'mine'"):
         nw.load_study(storage).ask()

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from noisewise.policies.shared.least_squares import Setting, make_setting
+from noisewise.policies.shell.rule import ANYTIME
 
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.core.choice.radius import Radius
@@ -16,13 +18,11 @@ from noisewise.core.choice.selection import Mask, regret_bound
 from noisewise.core.model.dense import TOLD, DenseModel, Floats, fold, set_theta
 from noisewise.core.support.checks import check_choice, check_count, check_positive
 from noisewise.policies.robust import huber, median_of_means, one_pass
-from noisewise.policies.shared.least_squares import Setting, make_setting
-from noisewise.policies.shell.rule import ANYTIME
 
 ESTIMATORS = ("huber", "one-pass", "median-of-means")
 HUBER, ONE_PASS, MEDIAN = range(3)
 #: Measured at d = 5, T = 1000: 6 % more squared error than least squares under normal noise, and a 99 %
-#: quantile of the error 2.0 to 2.9 times smaller under heavy tails (docs/rules.md#heavy-tails-and-outliers).
+#: quantile of the error 2.0 to 2.9 times smaller under heavy tails (docs/rules.md).
 TAU0 = 0.4
 #: Measurements that a live policy has room for at first, unless a horizon is given.
 ROOM = 10_000

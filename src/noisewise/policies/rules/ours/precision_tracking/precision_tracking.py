@@ -5,13 +5,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from noisewise.actions import ActionSet
-from noisewise.core.choice.radius import Radius, confidence_radius
-from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best, regret_bound, widest
-from noisewise.core.model.covariances import contrast_widths
-from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
-from noisewise.core.support.checks import check_choice, check_number
 from noisewise.policies.rules.ours.precision_tracking.looks import FIRST as FIRST_LEVEL
 from noisewise.policies.rules.ours.precision_tracking.looks import (
     Looks,
@@ -24,6 +17,13 @@ from noisewise.policies.rules.ours.precision_tracking.looks import (
 from noisewise.policies.shared.least_squares import Setting, make_setting
 from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import anytime, rule_in
+
+from noisewise.actions import ActionSet
+from noisewise.core.choice.radius import Radius, confidence_radius
+from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best, regret_bound, widest
+from noisewise.core.model.covariances import contrast_widths
+from noisewise.core.model.dense import DenseModel, Floats, fold, new_dense
+from noisewise.core.support.checks import check_choice, check_number
 
 NOISES = ("gaussian", "sub-gaussian")
 #: The ridge of a phase shifts no difference by more than this share of its width.
@@ -295,7 +295,7 @@ RULE = rule_in(
     __name__,
     name="precision_tracking",
     fixed_set=True,
-    reference="ours: docs/rules.md#precision-tracking-certify-with-less",
+    reference="ours: docs/rules.md",
     guarantee="anytime certificate, half of it by fixed designs: no √dim, if no sigma depends on values",
     cost="3·n·dim, a comparison of all candidates per look, a design per phase",
 )

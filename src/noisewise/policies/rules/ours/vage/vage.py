@@ -4,7 +4,7 @@ Ours. Each round it looks for the leader (the best mean among the candidates) an
 (the largest upper bounds on the difference), and measures whichever action, of **all**, most reduces the
 variances of those differences, the closest race counting most. Two ledgers keep the paper's rate: whenever
 the widest actions hold at most a share of the total precision, or of the total credit ``Σ min(1, W²/σ²)``
-(W the largest width at the time), the widest action is measured. docs/rules.md#vage-settle-the-closest-races has the proof.
+(W the largest width at the time), the widest action is measured. docs/rules.md has the proof.
 """
 
 import math
@@ -12,14 +12,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
-from noisewise.actions import ActionSet
-from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best, widest
-from noisewise.core.model.covariances import contrast_widths, squared_covariances
-from noisewise.core.model.dense import Floats, fold, new_model
-from noisewise.core.model.model import Model
-from noisewise.core.support.checks import check_positive, check_probability
 from noisewise.policies.rules.ours.vage.ledgers import (
     CONCENTRATION,
     CREDIT,
@@ -42,6 +34,14 @@ from noisewise.policies.rules.ours.vage.sketch import Sketch, make_sketch
 from noisewise.policies.shared.least_squares import Setting, make_setting, present_radius
 from noisewise.policies.shell.options import SharedOptions, constructor, option
 from noisewise.policies.shell.rule import own_ball, rule_in
+from numpy.typing import NDArray
+
+from noisewise.actions import ActionSet
+from noisewise.core.choice.selection import Mask, drop_ruled_out, first_best, widest
+from noisewise.core.model.covariances import contrast_widths, squared_covariances
+from noisewise.core.model.dense import Floats, fold, new_model
+from noisewise.core.model.model import Model
+from noisewise.core.support.checks import check_positive, check_probability
 
 
 class Params(NamedTuple):
@@ -190,7 +190,7 @@ RULE = rule_in(
     radius=present_radius,
     ball=own_ball,
     sees_sigma="if announced",
-    reference="ours: docs/rules.md#vage-settle-the-closest-races",
+    reference="ours: docs/rules.md",
     guarantee="anytime certificate; VAEE's rate up to 1/√share",
     cost="3·n·dim",
 )
