@@ -6,9 +6,8 @@ import inspect
 import textwrap
 from typing import Any, NamedTuple
 
-from noisewise.policies.registry import POLICIES
-
 import noisewise as nw
+from noisewise.rules.registry import POLICIES
 from noisewise.rules.rule import Rule
 from website.names import Line, described, explanation, members, public_names
 
