@@ -11,7 +11,7 @@ import noisewise as nw
 from noisewise.rules import registry
 
 #: Libraries that are loaded where they are used.
-HEAVY = ("numpy", "scipy", "polars", "sqlalchemy", "rich", "altair", "narwhals")
+HEAVY = ("numpy", "scipy", "polars", "psycopg", "rich", "altair", "narwhals")
 
 
 def loaded_by(code):
@@ -86,4 +86,4 @@ def test_the_help_page_loads_no_library():
 
 def test_a_study_in_memory_loads_no_database():
     loaded = loaded_by("import noisewise as nw; nw.create_study(options=['a', 'b'], eps=1).certificate()")
-    assert not {"sqlalchemy", "rich", "altair"} & set(loaded)
+    assert not {"psycopg", "rich", "altair"} & set(loaded)

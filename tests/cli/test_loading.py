@@ -9,7 +9,7 @@ import pytest
 import noisewise as nw
 
 #: Libraries, and rooms of our own that are as large as one.
-DATABASES = ("sqlalchemy",)
+DATABASES = ("psycopg",)
 TABLES = ("polars", "narwhals", "pandas", "pyarrow")
 SCREENS = ("rich", "altair")
 STATISTICS = ("scipy.stats", "scipy.special", "scipy.optimize", "scipy.spatial")
@@ -81,7 +81,7 @@ SHORT = ("tell", "certify", "list")
 )
 def test_a_command_loads_only_what_it_uses(command, store):
     modules = loaded(SCRIPT, command[0], store, *command[1:])
-    assert "noisewise.study.stores.sqlite.sqlite" in modules
+    assert "noisewise.study.stores.sqlite" in modules
     assert amiss(modules, ("numpy", "sqlite3")) == ["numpy", "sqlite3"]  # nothing hides from this look
     assert amiss(modules, NOT_LOADED[command]) == []
 

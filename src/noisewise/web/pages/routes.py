@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from noisewise.core.support.words import counted
+from noisewise.study.log.events import numbers_of
 from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
-from noisewise.study.stores.protocol import numbers_of
 from noisewise.study.study import Study
 from noisewise.study.surprises import slips_in
 from noisewise.web.api.answers import name_in
