@@ -103,5 +103,6 @@ def main() -> None:
         typer.echo("Interrupted.", err=True)
         sys.exit(INTERRUPTED)
     except (ValueError, KeyError, TypeError, OSError, ModuleNotFoundError) as problem:
-        typer.echo(printable(f"Error: {sentence_of(problem)}"), err=True)
-        sys.exit(WRONG_CALL)
+        lines = f"Error: {sentence_of(problem)}".split("\n" if hasattr(problem, "exit_code") else "\0")
+        typer.echo("\n".join(map(printable, lines)), err=True)
+        sys.exit(getattr(problem, "exit_code", WRONG_CALL))

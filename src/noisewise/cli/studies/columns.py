@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import click
 import typer
 
 from noisewise.core.support.checks import nearest
@@ -12,6 +13,7 @@ from noisewise.core.support.checks import nearest
 if TYPE_CHECKING:
     from noisewise.study.inputs.read_table import ReadTable
     from noisewise.study.intake.columns.understanding import Understood
+    from noisewise.study.tables.table import UndecidedError
 
 TABLES = "csv, tsv, txt, xlsx (FILE.xlsx#SHEET), parquet or arrow; - for a text on standard input"
 Map = Annotated[
@@ -35,6 +37,10 @@ AllowMissing = Annotated[
 ]
 
 
+Where = Annotated[
+    str | None, typer.Option("--where", metavar="COLUMN=VALUE", help="Read only the rows with this value.")
+]
+HowMany = Annotated[int | None, typer.Option("--n", help="Number of readings behind each value.")]
 #: Tables of studies, for `import` and `init --from`.
 Network = Annotated[
     bool,
@@ -74,10 +80,10 @@ class Studies(NamedTuple):
         return "network" if self.network else "arms" if self.arms else None
 
 
-def parse_map(texts: list[str], layout: str | None = None) -> dict[str, str]:
+def parse_map(texts: list[str], layout: str | None = None) -> dict[str, Any]:
     """Names of `tell`'s arguments to columns, or to patterns with columns in braces."""
     known = _known_roles(layout)
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     # Columns may have commas in their names: only what looks like another pair begins one.
     for pair in [pair for text in texts for pair in re.split(r",(?=\s*[A-Za-z_]+\s*=|\s*$)", text)]:
         name, equals, column = (part.strip() for part in pair.partition("="))
@@ -85,17 +91,15 @@ def parse_map(texts: list[str], layout: str | None = None) -> dict[str, str]:
             raise ValueError(f"--map must look like value=HV,se=HV_se; got {pair.strip()!r}.")
         if name not in known:
             raise ValueError(f"--map knows {', '.join(known)}; got {name!r}.{nearest(name, known)}")
-        if name in found:
-            raise ValueError(f"--map must name {name!r} once; got {found[name]!r} and {column!r}.")
-        found[name] = column
-    return found
+        found.setdefault(name, []).append(column)
+    return {name: columns[0] if len(columns) == 1 else columns for name, columns in found.items()}
 
 
 def _known_roles(layout: str | None) -> tuple[str, ...]:
     if layout is None:
         from noisewise.study.intake.roles import ROLE
 
-        return tuple(ROLE)
+        return (*ROLE, "pair", "winner", "features")
     from noisewise.study.intake.columns.networks import ALIASES, ROLES_OF
 
     return (*ROLES_OF[layout], *ALIASES[layout])
@@ -125,30 +129,43 @@ def understand_table(
     others: list[str] | None = None,
     option: str | None = None,
     studies: Studies = Studies(),  # noqa: B008 - a tuple
+    where: str | None = None,
+    n: int | None = None,
 ) -> "Understood":
     """A table as the command line says how to read it; messages speak of its options."""
     from noisewise.study.inputs.dialects.wording import COMMAND
-    from noisewise.study.intake.columns.mapping import with_option
     from noisewise.study.intake.columns.understanding import understand
+    from noisewise.study.tables.table import UndecidedError
 
-    source = read_source("table", table)
+    source: Any = read_source("table", table) if table == "-" else Path(table)
     wanted = parse_map(map, studies.layout) if map else None
     if option is not None:
-        wanted = with_option(source.frame.columns, wanted, option)
-    return understand(
-        source, what="table", map=wanted, ignore=_columns(ignore, source), decimal=decimal,
-        allow_missing_se=allow_missing_se, words=COMMAND, others=others or (), layout=studies.layout,
-        counts=studies.counts,
-    )  # fmt: skip
+        wanted = {**(wanted or {}), "option": option}
+    said: dict[str, Any] = {
+        "what": "table", "ignore": ignore, "decimal": decimal, "allow_missing_se": allow_missing_se,
+        "words": COMMAND, "others": others or (), "layout": studies.layout, "counts": studies.counts,
+    }  # fmt: skip
+    try:
+        return understand(source, map=wanted, where=where, n=n, **said)
+    except UndecidedError as question:
+        if (answer := asked(question)) is None:
+            raise
+    return understand(source, **answer, **said)
 
 
-def _columns(texts: list[str], source: Any) -> list[str]:
-    """Names of columns; with commas between them, unless a column is called so."""
-    names = []
-    for text in texts:
-        whole = text.strip()
-        names += [whole] if whole in source.frame.columns else [part.strip() for part in text.split(",")]
-    return [name for name in names if name]
+def asked(question: "UndecidedError") -> dict[str, Any] | None:
+    """Ask a person on a terminal how a table is meant; None if there is nobody to ask."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    table = question.table
+    for k, one in enumerate(table.readings, 1):
+        typer.echo(f"  {k}. {one}", err=True)
+    choice = typer.prompt(table.question, type=click.IntRange(1, len(table.readings)), err=True)
+    reading = table.readings[choice - 1]
+    n = None
+    if reading.needs_n:
+        n = typer.prompt("Number of readings behind each value", type=click.IntRange(1), err=True)
+    return {"map": reading.stated, "where": next(iter(reading.roles.get("where", ())), None), "n": n}
 
 
 def read_options(options: list[str]) -> Any:

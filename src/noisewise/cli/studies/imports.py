@@ -14,10 +14,12 @@ from noisewise.cli.studies.columns import (
     Arms,
     Counts,
     Decimal,
+    HowMany,
     Ignore,
     Map,
     Network,
     Studies,
+    Where,
     understand_table,
 )
 from noisewise.cli.studies.imported import import_in_words
@@ -87,6 +89,8 @@ def import_(
     map: Map = [],  # noqa: B006 - typer reads it; it is never changed
     ignore: Ignore = [],  # noqa: B006
     decimal: Decimal = None,
+    where: Where = None,
+    n: HowMany = None,
     allow_missing_se: AllowMissing = False,
     network: Network = False,
     arms: Arms = False,
@@ -117,6 +121,7 @@ def import_(
     how = _HowToRead(
         table, reader, map, ignore, decimal, allow_missing_se, Studies(network, arms, counts),
         {"metric": metric, "task": task, "unit": unit}, _WantedRows(only, called, block), choose,
+        where, n,
     )  # fmt: skip
     how.check()
     opened = open_study(store, study, write=not dry_run)
@@ -161,13 +166,16 @@ class _HowToRead(NamedTuple):
     choices: dict[str, str | None]  # of a reader
     wanted: _WantedRows
     more: list[str]  # choices as name=value
+    where: str | None
+    n: int | None
 
     def check(self) -> None:
         """Refuse what belongs to tables with --from, and what belongs to readers without it."""
         of_tables = {
             "--map": self.map, "--ignore": self.ignore, "--decimal": self.decimal,
             "--allow-missing-se": self.allow_missing_se, "--network": self.studies.network,
-            "--arms": self.studies.arms, "--counts": self.studies.counts,
+            "--arms": self.studies.arms, "--counts": self.studies.counts, "--where": self.where,
+            "--n": self.n,
         }  # fmt: skip
         of_readers = {
             **{f"--{name}": said for name, said in self.choices.items()},
@@ -192,7 +200,7 @@ class _HowToRead(NamedTuple):
             with _other_tools(self.files[0]):
                 return understand_table(
                     self.files[0], self.map, self.ignore, self.decimal, self.allow_missing_se, described,
-                    studies=self.studies,
+                    studies=self.studies, where=self.where, n=self.n,
                 )  # fmt: skip
         from noisewise.study.inputs.dialects.wording import COMMAND
         from noisewise.study.intake.columns.understanding import understand
@@ -238,8 +246,8 @@ def first_results(results: str, unit: str | None, choices: list[str], *said: Any
             raise ValueError("--choose goes with files of other tools, such as --from hyperfine:run.json.")
         with _other_tools(results, "{reader}:" + results):
             return understand_table(results, *said)
-    map, ignore, decimal, allow_missing_se, about, _, studies = said
-    if map or ignore or decimal or allow_missing_se or about or studies.layout:
+    map, ignore, decimal, allow_missing_se, about, _, studies, where, n = said
+    if map or ignore or decimal or allow_missing_se or about or studies.layout or where or n:
         raise ValueError(f"{results!r} is a file of another tool: flags on columns are for tables.")
     from noisewise.study.inputs.dialects.wording import COMMAND
     from noisewise.study.intake.columns.understanding import understand
@@ -261,8 +269,11 @@ def _reader_of(results: str) -> tuple[str | None, str]:
 
         if name in (AUTO, *names()):
             return name, file
-    is_other = path.is_dir() or path.suffix.lower() in (".json", ".jsonl", ".eval")
-    return ("auto" if is_other else None), results
+    if path.suffix.lower() in (".json", ".jsonl") and path.is_file():
+        from noisewise.study.readers.registry import likely
+
+        return ("auto" if likely(path) else None), results
+    return ("auto" if path.is_dir() or path.suffix.lower() == ".eval" else None), results
 
 
 def files_or_input(files: list[str]) -> list[Any]:

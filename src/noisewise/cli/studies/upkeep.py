@@ -12,10 +12,12 @@ from noisewise.cli.studies.columns import (
     Arms,
     Counts,
     Decimal,
+    HowMany,
     Ignore,
     Map,
     Network,
     Studies,
+    Where,
     read_options,
 )
 from noisewise.cli.studies.imports import Choose, first_results
@@ -132,6 +134,8 @@ def init(
     map: Map = [],  # noqa: B006
     ignore: Ignore = [],  # noqa: B006
     decimal: Decimal = None,
+    where: Where = None,
+    n: HowMany = None,
     allow_missing_se: AllowMissing = False,
     network: Network = False,
     arms: Arms = False,
@@ -171,6 +175,7 @@ def init(
     understood = None if results is None else first_results(
         results, unit, choose, map, ignore, decimal, allow_missing_se,
         [*described, *([cost] if cost else [])], None if options else id, Studies(network, arms, counts),
+        where, n,
     )  # fmt: skip
     question = {part: typed[part] for part in QUESTION} | {"id": id if options else None}
     with told_warnings():

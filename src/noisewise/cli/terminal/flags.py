@@ -67,7 +67,8 @@ def in_its_words(command: Command, name: str, columns: Collection[str] = ()) -> 
         try:
             command(*arguments, **options)
         except (ValueError, KeyError, TypeError, OSError) as problem:
-            if len(problem.args) == 1 and isinstance(problem.args[0], str):
+            told = not hasattr(problem, "exit_code")  # questions hold what to type, word for word
+            if told and len(problem.args) == 1 and isinstance(problem.args[0], str):
                 problem.args = (translate(problem.args[0], words),)
             raise
 

@@ -51,7 +51,10 @@ _COUNTERS = ("", "unnamed", "index", "idx", "row", "nr", "x")
 _PLAIN_UNITS = {*SECONDS, "b", "kb", "mb", "kib", "mib"}
 #: Rows that are looked at to find the header.
 _SAMPLE = 200
-_TOO_SMALL = "it needs a header and two rows, with two columns at least."
+_TOO_SMALL = (
+    "it needs a header and two rows of two columns at least; say which column is the option and which one the "
+    "value to read less."
+)
 Rows = list[list[str]]
 
 
@@ -99,6 +102,12 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
     for c in halves:  # an interval of one number is half of it
         c.said = c.said if c.says("lo", "hi") else {**c.said, "moe": c.said["ci"]}
     for c in columns:
+        if {*c.said} == {"lo"} or {*c.said} == {"hi"}:  # doses that are called so hold no value between them
+            ends = [o for o in numbers if {*o.said} == {"hi" if c.says("lo") else "lo"}]
+            around = (o.is_between(*((c, e) if c.says("lo") else (e, c))) for o in numbers for e in ends)
+            c.said = c.said if c.name.casefold() not in ("low", "high") or any(around) else {}
+        if c.whole and c.name[-1:] == "s" and {*c.said} <= {"study", "item", "block"} and not c.unique:
+            c.said = {"size": c.name} if c.said else c.said  # how many, not which
         if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
             c.said = {role: word for role, word in c.said.items() if role != "key"}
         if set(c.said) in ({"first"}, {"second"}) and c.name[-1].isdigit():  # doses that are compared

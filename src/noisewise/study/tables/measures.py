@@ -61,6 +61,9 @@ def measures(table: Layout, names: list[Column]) -> list[Measure]:
     few = [c for c in columns if c.n_levels <= 0.4 * len(c.cells)]
     varied = [c for c in few if any(c.crosses(o) for o in few if o is not c)]  # settings of a design
     values = [c for c in values if c not in varied] or values
+    if not values and not found:  # whatever else may be a result
+        never = (*ERRORS, "rank", "key", "size")
+        values = [c for c in columns if not c.constant and not c.numbers_rows and not c.says(*never)]
     if any(c.says("value") and not c.says("before") for c in values):
         values = [c for c in values if c.says("value") or not c.says("quantile", "extreme", "quartile")]
     for c in values:
