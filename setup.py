@@ -4,6 +4,7 @@ Without a C compiler the package is installed all the same, and the verbs run as
 """
 
 import os
+import runpy
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-SOURCE = Path("src/noisewise/core/native/source")
+SOURCE, WRITTEN = Path("src/noisewise/core/native/source"), Path("build/native")
 #: Sums may be reordered where a loop says so (`omp simd`), and square roots need no `errno`. What debuggers
 #: would be told is left out: it names folders of the machine that builds.
 FLAGS = ["-O3", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"]
@@ -27,7 +28,8 @@ class Build(build_ext):
     """All sources at once: the same bodies are compiled for two kinds of processor."""
 
     def build_extensions(self):
-        """Compile in threads, and link when all are there."""
+        """Write the bindings, compile in threads, and link when all are there."""
+        runpy.run_path(str(SOURCE / "generate.py"))["write"](WRITTEN)
         compile_one, compiler = getattr(self.compiler, "_compile", None), self.compiler
         if compile_one is None:  # Microsoft's compiler does them all by itself
             return super().build_extensions()
@@ -52,8 +54,8 @@ setup(
         Extension(
             "noisewise.core.native._verbs",
             sources=[str(source) for source in sorted(SOURCE.glob("*.c"))],
-            depends=[str(header) for header in sorted(SOURCE.glob("*.h"))],
-            include_dirs=[np.get_include()],
+            depends=[str(header) for header in sorted([*SOURCE.glob("*.h"), SOURCE / "generate.py"])],
+            include_dirs=[np.get_include(), str(WRITTEN), str(SOURCE)],
             extra_compile_args=[] if sys.platform == "win32" else FLAGS + EXTRA,
             extra_link_args=EXTRA,
             optional=True,

@@ -16,15 +16,10 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 import noisewise as nw
-from benchmarks.baseline import NoBaselineError
 
 NAMES = (
-    "baseline",
-    "starting",
-    "first_second",
     "rounds",
     "rules",
-    "live",
     "designs",
     "transductive",
     "infinite_sets",
@@ -34,18 +29,14 @@ NAMES = (
     "restarts",
     "study",
     "planning",
-    "certificates",
-    "asking",
     "ask_times",
     "certificate_times",
     "deviation",
     "storage",
     "running",
     "workers",
-    "starving",
     "serving",
     "remote",
-    "imports",
     "flips",
     "adversaries",
     "coverage",
@@ -78,12 +69,8 @@ def main() -> None:
     for title in ("what", "measured", "target", "", "in detail"):
         table.add_column(title)
     for name in arguments.names or (NAMES if arguments.on is None else SWEEPS):
-        try:
-            with threadpool_limits(1):
-                rows = importlib.import_module(f"benchmarks.{name}").rows(**how)
-        except NoBaselineError as reason:
-            print(f"{name}: {reason}")
-            continue
+        with threadpool_limits(1):
+            rows = importlib.import_module(f"benchmarks.{name}").rows(**how)
         results[name] = [asdict(row) | {"reached": row.reached} for row in rows]
         for row in rows:
             wanted = f"{'>=' if row.at_least else '<='} {row.target:g} {row.unit}"

@@ -3,21 +3,18 @@
 Every study is stopped twice: at the first look that allows it, and at its worst look (a miss at any look
 counts). ``python -m benchmarks adversaries`` plays 300 studies per world and confidence on two processes;
 ``ADVERSARIES_STUDIES=10`` takes about a minute, and ``ADVERSARIES_MINUTES=5`` plays as many as that time
-allows. ``python -m benchmarks.adversaries docs/adversaries.md``
-plays them, too, and writes the tables into that page.
+allows. ``python -m benchmarks.adversaries`` prints tables.
 """
 
 import multiprocessing
 import os
 import platform
-import sys
 import time
 import warnings
 import zlib
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +24,6 @@ from threadpoolctl import threadpool_limits
 import noisewise as nw
 from benchmarks import adversarial_worlds as worlds
 from benchmarks.adversarial_worlds import World
-from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 
 STUDIES = int(os.environ.get("ADVERSARIES_STUDIES", "300"))
@@ -260,4 +256,4 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    write_figures(Path(sys.argv[1]), page(count()))
+    print(page(count()))

@@ -4,14 +4,12 @@ Tables have one defect each (`tests/support/simulated_defects.py`), in worlds of
 options and 20 to 2000 measurements. Penalties were chosen on seeds below 1000; what is reported begins at
 `FRESH`.
 ``python -m benchmarks advice`` takes 40 tables of each defect, ``ADVICE_TABLES=10`` fewer;
-``python -m benchmarks.advice docs/advice.md`` writes the tables into that page.
+``python -m benchmarks.advice`` prints tables.
 """
 
 import os
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +17,6 @@ from tests.support import simulated_defects as simulated
 from tests.support.followed_advice import follow_all
 
 import noisewise as nw
-from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 
 TABLES = int(os.environ.get("ADVICE_TABLES", "40"))
@@ -165,4 +162,4 @@ def page(counted: dict[str, Counted], clean: int, alarms: tuple[int, int]) -> st
 
 if __name__ == "__main__":
     found = {defect: count(defect, TABLES) for defect in simulated.DEFECTS}
-    write_figures(Path(sys.argv[1]), page(found, 10 * TABLES, false_alarms(10 * TABLES)))
+    print(page(found, 10 * TABLES, false_alarms(10 * TABLES)))

@@ -3,8 +3,7 @@
 Nobody plays against these studies: they are what people will do who follow `ask`. Rivals lie just more than
 eps below the best option. A study counts as wrong at its worst look, and also at the first look that allows
 it to stop. ``python -m benchmarks coverage`` plays 2000 studies per line; ``COVERAGE_STUDIES=50`` fewer, and
-``COVERAGE_MINUTES=30`` as many as that time allows. ``python -m benchmarks.coverage
-docs/coverage-of-race.md`` plays them, too, and writes the table into that page.
+``COVERAGE_MINUTES=30`` as many as that time allows. ``python -m benchmarks.coverage`` prints tables.
 
 Studies are driven without a store, which takes most of the time of `ask`; `same_as_asking` plays some of them
 through `ask`, too, and compares every choice.
@@ -13,13 +12,11 @@ through `ask`, too, and compares every choice.
 import multiprocessing
 import os
 import platform
-import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -28,7 +25,6 @@ from threadpoolctl import threadpool_limits
 
 import noisewise as nw
 from benchmarks.adversaries import FALSE_ALARM
-from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 from noisewise.core.support.garbage import without_collector
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
@@ -328,4 +324,4 @@ def rows_of(counts: list[Count]) -> list[Row]:
 if __name__ == "__main__":
     if compared():
         raise SystemExit("some choices are not those of ask: nothing was written.")
-    write_figures(Path(sys.argv[1]), "\n".join(page(count())))
+    print("\n".join(page(count())))

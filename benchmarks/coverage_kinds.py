@@ -9,17 +9,14 @@ left out, but for some.
 
 ``python -m benchmarks coverage_kinds`` plays 2000 studies of every kind and confidence on two processes;
 ``COVERAGE_STUDIES`` and ``COVERAGE_MINUTES`` as for `benchmarks.coverage`, ``COVERAGE_PROCESSES=1`` for one.
-``python -m benchmarks.coverage_kinds docs/coverage-of-evidence.md`` plays them, too, and writes the table
-into that page.
+``python -m benchmarks.coverage_kinds`` prints tables.
 """
 
 import os
-import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +26,6 @@ import noisewise as nw
 from benchmarks import coverage_games as games
 from benchmarks.coverage import STUDIES, Count, Outcome, count, is_wrong, page, rows_of
 from benchmarks.coverage_games import STEPS, Floats, Game, Player, Rng
-from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.intake.entry import read_told
@@ -200,4 +196,4 @@ def rows() -> list[Row]:
 
 if __name__ == "__main__":
     with threadpool_limits(1):
-        write_figures(Path(sys.argv[1]), "\n".join(page(counted())))
+        print("\n".join(page(counted())))

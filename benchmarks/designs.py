@@ -20,7 +20,6 @@ import numpy as np
 from tests.support.design_twins import KINDS, instance
 
 from benchmarks import design_rivals, timing
-from benchmarks.design_times import against_the_first_version
 from noisewise.designs import Design, optimal_design
 
 CHUNK = 8192
@@ -240,7 +239,7 @@ def rows() -> list[timing.Row]:
     ]
     if design_rivals.has_clarabel():
         lines.append(line("Clarabel", "ratio", "x", 300, least=True))
-    return lines + against_the_first_version("optimal")
+    return lines
 
 
 def main() -> None:

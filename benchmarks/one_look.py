@@ -4,18 +4,13 @@ Every study is measured by a fixed plan and looked at once, at its end. The riva
 option as the half-width of their difference is wide, where mistakes are likeliest. Two rates are counted: how
 often some difference to the best option lies outside of its half-width, which is what the error probability
 is spent on, and how often a certificate is wrong. ``python -m benchmarks one_look`` plays 2000 studies per
-line and confidence; ``ONE_LOOK_STUDIES=100`` fewer. ``python -m benchmarks.one_look docs/looks-once.md``
-writes the table into that page.
+line and confidence; ``ONE_LOOK_STUDIES=100`` fewer. ``python -m benchmarks.one_look`` prints tables.
 """
 
 import os
-import platform
-import sys
-import time
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +18,6 @@ from scipy.stats import binom
 
 import noisewise as nw
 from benchmarks.adversaries import FALSE_ALARM
-from benchmarks.pages import write_figures
 from benchmarks.timing import Row
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.log.specification import Specification
@@ -299,15 +293,10 @@ def table_line(name: str, confidence: float, played: Rates) -> str:
     return f"| {name} | {confidence:g} | {missed:.3f} | {used:.2f} | {wrong:.3f} | {ratio} |"
 
 
-def write(page: Path) -> None:
-    """Play everything, and write the table into a page."""
-    start = time.perf_counter()
-    played = table()
-    spent = (time.perf_counter() - start) / 60.0
-    write_figures(
-        page, f"{STUDIES} studies per line, {spent:.0f} minutes on {platform.machine()}.\n\n{played}"
-    )
+def main() -> None:
+    """Play everything, and print the table."""
+    print(f"{STUDIES} studies per line.\n\n{table()}")
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    main()

@@ -18,7 +18,7 @@ import noisewise as nw
 from benchmarks.timing import Row
 from noisewise.core.support.randomness import generator
 from noisewise.study.certificate.bound import recommend
-from noisewise.study.planning.worlds import draw_worlds
+from noisewise.study.planning.plan import draw_worlds
 
 STUDIES = 200
 #: Levels and shares: one measurement in five is a quiet one.
@@ -61,7 +61,7 @@ def run(model: str, seed: int, *, first: int = FIRST, paths: int = 39) -> Planne
     """Plan after ``first`` measurements, then measure on."""
     rng = generator(seed, "instance", 0)
     study = new_study(model, rng)
-    truth = dict(zip(study.options, draw_worlds(study._now(), 1, rng, SPAN)[0], strict=True))
+    truth = dict(zip(study.options, draw_worlds(study._now(), 1, seed, SPAN)[0], strict=True))
     sigmas, shares = zip(*NOISE, strict=True)
 
     def measure() -> None:
@@ -71,7 +71,7 @@ def run(model: str, seed: int, *, first: int = FIRST, paths: int = 39) -> Planne
 
     for _ in range(first):
         measure()
-    plan = study.plan(noise=NOISE, paths=paths, seed=seed, compare=False)
+    plan = study.plan(noise=NOISE, paths=paths, seed=seed, on=1)
     taken = 0
     # A fit that looks bad by chance withholds the certificate for a while; the plan is about the bound.
     while not study.certificate().reached and taken < MOST_LOOKS:

@@ -7,7 +7,6 @@ import numpy as np
 from tests.support.design_twins import instance
 
 import noisewise as nw
-from benchmarks.design_times import against_the_first_version
 from benchmarks.timing import Row
 
 SIZES = ((1000, 10, 0.2, 9), (10_000, 20, 1.0, 3))
@@ -63,5 +62,5 @@ def measure(n_actions: int, dim: int, target: float, repeats: int) -> Row:
 
 
 def rows() -> list[Row]:
-    """Both sizes, and a large one beside version 0.1.0."""
-    return [*(measure(*size) for size in SIZES), *against_the_first_version("transductive")]
+    """Both sizes."""
+    return [measure(*size) for size in SIZES]

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from noisewise.cli.pages.names import described
-from noisewise.cli.pages.reference_page import Names, sections
+from website.names import described
+from website.reference_page import Names, sections
 
 HEAD = """\
 # All of Python

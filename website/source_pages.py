@@ -8,9 +8,10 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
-from website import api_pages
+from website import api_pages, command_page, http_page, reference_page, rule_pages
 from website.blocks import ROOT
 
 #: Pages of the project that the site has as well, by the name that they have there.
@@ -39,6 +40,7 @@ def assemble(folder: Path) -> None:
     shutil.copytree(docs, folder, ignore=shutil.ignore_patterns("*.md"))
     written = {path: folder / path.relative_to(docs) for path in sorted(docs.rglob("*.md"))}
     written |= {ROOT / old: folder / new for old, new in BESIDE.items() if (ROOT / old).exists()}
+    written |= {docs / name: folder / name for name in generated()}
     api_pages.write(folder / "api")
     for source, target in written.items():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -46,10 +48,27 @@ def assemble(folder: Path) -> None:
         if source == docs / "index.md":
             text = _with_contents(text)
         elif source.name == "README.md":
-            text = "\n\n".join(
-                [text, _tree([page.stem for page in sorted(source.parent.glob("[!R]*.md"))]), ""]
-            )
+            beside = sorted(path.stem for path in written if path.parent == source.parent)
+            text = "\n\n".join([text, _tree([name for name in beside if name != "README"]), ""])
         target.write_text(text, "utf-8")
+
+
+@cache
+def generated() -> dict[str, str]:
+    """The pages that are made from the code, by their paths beside the pages of docs."""
+    pages = {
+        "cli.md": command_page.reference(),
+        "http.md": http_page.http_reference(),
+        "reference.md": reference_page.reference(),
+    }
+    return pages | {f"rules/{name}": text for name, text in rule_pages.pages().items()}
+
+
+def text_of(source: Path) -> str:
+    """The text of a page of docs, written by hand or generated."""
+    if source.is_file():
+        return source.read_text("utf-8")
+    return generated()[source.relative_to(ROOT / "docs").as_posix()]
 
 
 def _relinked(source: Path, target: Path, written: dict[Path, Path], folder: Path) -> str:
@@ -67,7 +86,7 @@ def _relinked(source: Path, target: Path, written: dict[Path, Path], folder: Pat
             return match[1]  # Sphinx says so
         return Path(os.path.relpath(written_there, target.parent)).as_posix()
 
-    return _outside_of_code(source.read_text("utf-8"), lambda text: LINK.sub(leads_to, text))
+    return _outside_of_code(text_of(source), lambda text: LINK.sub(leads_to, text))
 
 
 def _outside_of_code(text: str, change: Callable[[str], str]) -> str:

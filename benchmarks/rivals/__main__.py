@@ -1,4 +1,4 @@
-"""Plays all rivals in all worlds, writes the page: ``python -m benchmarks.rivals --python ENV/bin/python``.
+"""Play all rivals in all worlds and print tables: ``python -m benchmarks.rivals --python ENV/bin/python``.
 
 The interpreter is that of an environment with the rivals (`pip install -r` requirements.txt beside this);
 noisewise is played with this one. Runs are added, some seeds at a time, to what docs/comparisons.json has,
@@ -86,7 +86,7 @@ def main() -> None:
                 groups = [[world] for world in given.worlds] if piece <= SLOW else [given.worlds]
                 for worlds in groups:
                     pool.submit(add, kept, python, name, worlds, most)
-    page.write()
+    print(page.figures(page.load()))
 
 
 def _interpreter(rival: str, other: str) -> str:

@@ -1,12 +1,11 @@
 """The tables of docs/comparisons.md, from the runs kept in docs/comparisons.json.
 
-``python -m benchmarks.rivals.page`` writes them, ``--check`` says whether the page has them as they are.
+``python -m benchmarks.rivals.page`` prints them.
 """
 
 import json
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from benchmarks.pages import BEGIN, END, write_figures
 from benchmarks.rivals import verdicts
 from benchmarks.rivals.paired import Beside, at_budgets, at_claims
 from benchmarks.rivals.play import RIVALS
@@ -30,7 +28,7 @@ ABOUT_BUDGETS = (
     "**Loss of the option named after a budget** (in brackets), minus that of noisewise on the same seeds,",
     "in per cent of eps: the mean with its 95 % interval. Bold: the rival loses clearly less.",
 )
-PAGE, KEPT = DOCS / "comparisons.md", DOCS / "comparisons.json"
+KEPT = DOCS / "comparisons.json"
 
 
 def load() -> dict[str, Any]:
@@ -152,22 +150,5 @@ def figures(kept: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def write() -> None:
-    """The page, from what is kept."""
-    write_figures(PAGE, figures(load()))
-
-
-def main() -> int:
-    """Write, or compare."""
-    if "--check" not in sys.argv[1:]:
-        write()
-        return 0
-    shown = PAGE.read_text("utf-8").partition(BEGIN)[2].partition(END)[0].strip()
-    if shown == figures(load()).strip():
-        return 0
-    print(f"{PAGE.name} and {KEPT.name} do not agree: run python -m benchmarks.rivals.page", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    print(figures(load()))

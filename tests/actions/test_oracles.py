@@ -211,7 +211,6 @@ def test_membership():
         (lambda: nw.Product(), "`factors` must be sets such as"),
         (lambda: nw.Product(nw.Ball(2), 3), "`factors` must be sets such as"),
         (lambda: nw.Ball(3).best([1, 2]), "`parameter` must be a vector of 3 finite numbers"),
-        (lambda: nw.Ball(3).outline(), "`outline` needs a set of two features"),
     ],
 )
 def test_bad_sets_are_refused_in_one_sentence(make, sentence):

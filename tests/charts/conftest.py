@@ -31,11 +31,3 @@ def options() -> pl.DataFrame:
             "width": np.linspace(0.1, 0.2, 50),
         }
     ).sample(fraction=1.0, shuffle=True, seed=1)
-
-
-@pytest.fixture
-def measurements() -> pl.DataFrame:
-    """200 rounds on 8 options, 6 of them quiet."""
-    rounds = np.arange(1, 201)
-    sigma = np.where(rounds % 33 == 0, 0.01, 1.0)
-    return pl.DataFrame({"round": rounds, "option": rounds * 7 % 8, "sigma": sigma})

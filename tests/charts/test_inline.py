@@ -6,9 +6,7 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisewise.charts.inline.plane import HEIGHT, Plane, Point
-from noisewise.charts.inline.rows import SHAPES, bar_row, interval_row
-from noisewise.charts.inline.scale import Scale, scale_of
+from noisewise.charts.svg import HEIGHT, SHAPES, Plane, Point, Scale, bar_row, interval_row, scale_of
 
 LIST = st.lists(st.floats(-1e9, 1e9).map(lambda value: round(value, 6)), min_size=1, max_size=8)
 

@@ -1,7 +1,6 @@
-import polars as pl
 import pytest
 
-from noisewise.charts import intervals_per_option, widths_per_option
+from noisewise.charts import intervals_per_option
 
 
 def words(chart):
@@ -32,10 +31,3 @@ def test_an_unknown_recommendation_is_refused_with_the_nearest_name(options):
         ValueError, match=r"`recommended` must be one of .*; got 'A-490'. Did you mean 'A-49'\?"
     ):
         intervals_per_option(options, recommended="A-490")
-
-
-def test_the_widest_are_on_top_and_candidates_are_never_crowded_out(options):
-    chart = widths_per_option(options.with_columns(candidate=pl.col("width") < 0.11), most=8)
-    assert shown(chart)[:3] == ["A-49", "A-48", "A-47"]
-    assert shown(chart)[-5:] == ["A-4", "A-3", "A-2", "A-1", "A-0"]
-    assert "42 more options are not shown; none of them may still be the best." in words(chart)[1]

@@ -6,11 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from noisewise.charts import (
-    intervals_per_option,
-    save_chart,
-    widths_per_option,
-)
+from noisewise.charts import intervals_per_option, save_chart
 
 
 @pytest.fixture
@@ -39,18 +35,18 @@ def test_a_page_is_one_file_that_loads_nothing(chart, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["chart.pdf", "chart", "chart.png.gz"])
-def test_an_unknown_suffix_is_refused(name, options, tmp_path):
+def test_an_unknown_suffix_is_refused(name, chart, tmp_path):
     sentence = f"`path` must end in .png, .svg, .html or .json; got '{tmp_path / name}'."
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        save_chart(widths_per_option(options), tmp_path / name)
+        save_chart(chart, tmp_path / name)
 
 
-def test_a_file_is_written_whole_or_not_at_all(options, tmp_path, monkeypatch):
+def test_a_file_is_written_whole_or_not_at_all(chart, tmp_path, monkeypatch):
     path = tmp_path / "chart.json"
     path.write_text("before")
     monkeypatch.setattr(os, "replace", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        save_chart(widths_per_option(options), path)
+        save_chart(chart, path)
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["chart.json"]
 

@@ -1,13 +1,12 @@
 import polars as pl
 import pytest
 
-from noisewise.charts import intervals_per_option, regret_over_rounds, who_was_measured
-from noisewise.charts.drawing.tables import to_rows
+from noisewise.charts import intervals_per_option, regret_over_rounds
+from noisewise.charts.draw import to_rows
 
 DRAW = {
     "regret": (regret_over_rounds, {}, "mean"),
     "options": (intervals_per_option, {"recommended": "A-49"}, "high"),
-    "measurements": (who_was_measured, {}, "sigma"),
 }
 
 

@@ -3,9 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from noisewise.charts.drawing.axes import make_span
-from noisewise.charts.drawing.labels import spread
-from noisewise.charts.drawing.theme import COLOURS, look
+from noisewise.charts.draw import COLOURS, look, make_span, spread
 
 # Full protanopia, deuteranopia and tritanopia on linear RGB, after Machado, Oliveira and Fernandes (2009).
 SIGHT = {

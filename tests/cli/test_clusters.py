@@ -7,7 +7,7 @@ from tests.support.clusters import small_cluster
 from typer.testing import CliRunner
 
 from noisewise.cli import app
-from noisewise.paper.reproduction import Outcomes
+from noisewise.paper.report import Report
 
 pytestmark = pytest.mark.long("clusters")
 SMALL = [
@@ -47,7 +47,7 @@ def test_paper_hands_its_pieces_to_the_cluster(tmp_path, monkeypatch):
 
     def checked(sections, **how):
         asked.update(how, sections=sections)
-        return Outcomes([], tmp_path / "report.html")
+        return Report([], tmp_path / "report.html")
 
     monkeypatch.setattr("noisewise.paper.check_paper", checked)
     said("paper", "theorem3", "--out", str(tmp_path), "--on", "tcp://first:8786", "--json")

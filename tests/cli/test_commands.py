@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 import sys
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,8 +11,6 @@ from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli import app, main
-from noisewise.cli.pages.command_page import reference
-from noisewise.cli.pages.rule_pages import COMMAND, pages
 
 SMALL = shlex.split("simulate -p vaee,round_robin --instance soare:dim=3 --horizon 30 --replications 5")
 
@@ -69,12 +66,6 @@ def test_all_rules_that_fit_race_and_the_others_are_listed_with_the_reason():
     assert "↓ handicapped, never sees sigma. * our reconstruction." in table
     assert "information_directed: `env` must announce sigma" in " ".join(table.split())
     assert "information_directed ↑*" in run(*RACE, "--announced").stdout
-
-
-def test_the_pages_of_the_rules_are_fresh():
-    folder = Path(__file__).parents[2] / "docs" / "rules"
-    written = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
-    assert written == pages(), f"run: {COMMAND}"
 
 
 def test_simulate_prints_a_table_and_writes_files(tmp_path):
@@ -182,11 +173,6 @@ def test_the_demo_told_in_counts_needs_a_quarter_of_the_comparisons(tmp_path):
     # Whole sweeps over all models: equal counts of two sweeps are two measurements.
     assert content["uniform"] % 223 == 0
     assert content["uniform"] > 10 * content["measurements"]
-
-
-def test_the_reference_page_is_fresh():
-    page = Path(__file__).parents[2] / "docs" / "cli.md"
-    assert page.read_text() == reference(), "run: python -m noisewise.cli.pages.command_page > docs/cli.md"
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from tests.support import design_twins as twins
 
 from noisewise.designs.algebra import weighted_moment
 from noisewise.designs.columns import Pricing
-from noisewise.designs.few import reduce_support
-from noisewise.designs.optimal import begin
+from noisewise.designs.optimal import begin, reduce_support
 from noisewise.designs.rows import ActionRows, whitener
 from noisewise.designs.weights import block_pivoting, least_squares, minimise_large
 

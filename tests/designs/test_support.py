@@ -9,7 +9,7 @@ from tests.support import design_twins as twins
 from tests.support.effort import effort
 
 from noisewise.designs import optimal_design
-from noisewise.designs.few import core_budget
+from noisewise.designs.optimal import core_budget
 
 
 def paper_budget(dim):

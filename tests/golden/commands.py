@@ -480,11 +480,11 @@ def _items_of(job: Any) -> dict[str, str]:
 
 def _already_checked(*_: Any, **__: Any) -> Any:
     """What a run over the paper found, which takes minutes."""
-    from noisewise.paper.reproduction import Outcomes
+    from noisewise.paper.report import Report
     from noisewise.paper.section import Finding
 
     checks = [("theorem3", Finding("holds", True, "so")), ("theorem3", Finding("fails", False, "no"))]
-    return Outcomes(checks, Path("p/report.html"))
+    return Report(checks, Path("p/report.html"))
 
 
 #: The parser of all commands takes longer to build than most commands to run.

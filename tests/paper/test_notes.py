@@ -10,11 +10,9 @@ import pytest
 import noisewise as nw
 from noisewise.core.choice.radius import make_radius, radius_after
 from noisewise.paper.case_study import ROWS
-from noisewise.paper.measurements.case_study import information
-from noisewise.paper.measurements.theorem1 import ERROR_BARS, own_error_bars
-from noisewise.paper.measurements.theorem2 import ridge_bias
-from noisewise.paper.sections import SECTIONS
-from noisewise.paper.statistics import most_misses, slope
+from noisewise.paper.measurements import ERROR_BARS, information, own_error_bars, ridge_bias
+from noisewise.paper.report import SECTIONS
+from noisewise.paper.section import most_misses, slope
 from noisewise.paper.table2 import HORIZONS, limit
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +91,7 @@ def test_who_learns_the_second_coordinate():
     beta = math.sqrt(2 * math.log(horizon))
     for row in ROWS:
         options = row.options | ({"radius": beta} if row.fixed else {})
-        found = information(row.rule, options, horizon, 1.0, False, 8, 0)
+        found = information(row.rule, options, 1.0, False, {"horizon": horizon, "replications": 8, "seed": 0})
         learnt = np.median(np.add(found["inside"], found["outside"]))
         if row.keeps_exploring:
             assert 0.45 < learnt / found["total"] < 0.55

@@ -10,24 +10,29 @@ import pytest
 from typer.testing import CliRunner
 
 from noisewise.cli import app, main
-from noisewise.paper import check_paper, elimination, external, reproduction
-from noisewise.paper import pieces as computing
-from noisewise.paper.external import PUBLISHED, SOARE
-from noisewise.paper.measurements.external import (
+from noisewise.paper import check_paper, external, report
+from noisewise.paper.external import PUBLISHED_SOARE, SOARE
+from noisewise.paper.measurements import (
     characteristic_time,
-)
-from noisewise.paper.measurements.heavy_tails import floored_widths
-from noisewise.paper.measurements.runs import (
+    floored_widths,
+    recommended,
+    tracked_design,
+    widths,
     world_of,
 )
-from noisewise.paper.measurements.table1 import recommended
-from noisewise.paper.measurements.table2 import widths
-from noisewise.paper.measurements.theorem2 import tracked_design
-from noisewise.paper.pieces import compute
-from noisewise.paper.report import page
-from noisewise.paper.section import NOT_AS_PRINTED, Account, Effort, Piece, Section
-from noisewise.paper.sections import SECTIONS
-from noisewise.paper.statistics import interval, most_misses, share, slope_of_means, slope_of_runs
+from noisewise.paper.report import SECTIONS, compute, page
+from noisewise.paper.section import (
+    NOT_AS_PRINTED,
+    Account,
+    Effort,
+    Piece,
+    Section,
+    interval,
+    most_misses,
+    share,
+    slope_of_means,
+    slope_of_runs,
+)
 from noisewise.paper.table2 import ROWS, _why
 from noisewise.paper.table2 import describe as describe_table2
 
@@ -42,7 +47,6 @@ def doubled(number: float) -> dict[str, float]:
 
 def small(passes=True):
     """A section with two cells, a table, a figure and a check."""
-    from noisewise.charts.lines import lines_with_bands
 
     def pieces(effort):
         return {f"{k}": Piece(doubled, {"number": k + effort.seed}) for k in range(effort.pick(2, 4))}
@@ -51,13 +55,12 @@ def small(passes=True):
         account = Account()
         account.say("Words with `code` & more.")
         rows = [{"k": int(k), "twice": found["twice"]} for k, found in outcomes.items()]
-        account.show("small", "A table.", pl.DataFrame(rows))
+        account.show("small", "A table.", rows)
         line = [
             {"policy": "a", "x": r["k"] + 1, "mean": r["twice"] + 1, "low": r["twice"] + 1, "high": 9.0}
             for r in rows
         ]
-        chart = lines_with_bands(pl.DataFrame(line), x="x", x_title="x", y_title="y", title="Small")
-        account.draw("small-figure", "A figure.", chart)
+        account.draw("small-figure", "A figure.", line, "Small", x="x", x_title="x", y_title="y")
         account.check("twice is twice", passes, "as it should")
         return account
 
@@ -67,10 +70,10 @@ def small(passes=True):
 @pytest.fixture
 def only_small(monkeypatch):
     CALLS.clear()
-    monkeypatch.setattr(reproduction, "SECTIONS", (small(),))
+    monkeypatch.setattr(report, "SECTIONS", (small(),))
 
 
-def runs(horizon, replications, seed):
+def sized(horizon, replications, seed):
     return {"horizon": horizon, "replications": replications, "seed": seed}
 
 
@@ -113,7 +116,7 @@ def test_what_was_stopped_is_resumed(only_small, tmp_path, monkeypatch):
 
 def test_a_damaged_file_is_computed_again(only_small, tmp_path):
     check_paper(out=tmp_path, on=1)
-    for file in (tmp_path / computing.FOLDER).iterdir():
+    for file in (tmp_path / report.FOLDER).iterdir():
         file.write_text('{"twice"')
     check_paper(out=tmp_path, on=1)
     assert sorted(CALLS) == [0, 0, 1, 1]
@@ -135,12 +138,12 @@ def test_what_is_written(only_small, tmp_path):
 
 
 def test_a_failed_check_is_said_and_ends_with_exit_code_1(tmp_path, monkeypatch):
-    monkeypatch.setattr(reproduction, "SECTIONS", (small(passes=False),))
+    monkeypatch.setattr(report, "SECTIONS", (small(passes=False),))
     result = CliRunner().invoke(app, ["paper", "small", "--out", str(tmp_path), "--on", "1"])
     assert result.exit_code == 1
     assert "NOT CONFIRMED" in result.stdout
     assert "NOT CONFIRMED: 1." in (tmp_path / "report.html").read_text("utf-8")
-    monkeypatch.setattr(reproduction, "SECTIONS", (small(),))
+    monkeypatch.setattr(report, "SECTIONS", (small(),))
     result = CliRunner().invoke(app, ["paper", "--out", str(tmp_path), "--json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["passed"] is True
@@ -160,7 +163,7 @@ def test_a_refutation_is_never_called_holds():
     account.check("elimination as printed errs", True, "as seen", NOT_AS_PRINTED)
     account.check("elimination as printed errs", False, "not seen", NOT_AS_PRINTED)
     assert [check.label for check in account.checks] == ["does not hold as printed", "NOT CONFIRMED"]
-    html = page(Effort(False), [(small(), account)], "0")
+    html = page(Effort(False), [(small(), account)])
     assert "NOT CONFIRMED: 1; does not hold as printed: 1." in html
     assert ">holds<" not in html
 
@@ -172,7 +175,7 @@ def test_cells_can_be_kept_and_figures_have_names_of_their_own(section):
         assert cells
         for cell in cells.values():
             assert json.loads(json.dumps(cell.arguments)) == cell.arguments
-            assert cell.function.__module__.startswith("noisewise.paper.measurements.")
+            assert cell.function.__module__.startswith("noisewise.paper.measurements")
     figures = [name for one in SECTIONS for name in one.figures]
     assert len(set(figures)) == len(figures)
 
@@ -193,7 +196,7 @@ def test_theorem_3_is_told_and_fails_if_somebody_beats_the_limit():
         }
         account = THEOREM_3.describe(Effort(False), outcomes)
         assert [check.passed for check in account.checks] == [passed, True]
-    html = page(Effort(False), [(THEOREM_3, account)], "0")
+    html = page(Effort(False), [(THEOREM_3, account)])
     assert "physical limit" in html
     assert html.count("<figure") == 2
     assert "NOT CONFIRMED: 1; holds: 1." in html
@@ -204,8 +207,8 @@ def test_exponents_of_vaee_are_the_papers():
     from noisewise.paper.table2 import HORIZONS, PRINTED
 
     for schedule, columns in PRINTED.items():
-        runs = np.array(widths("vaee", {}, schedule, 5, 60, HORIZONS, 2, 0)["widths"])
-        found = slope_of_runs(np.array(HORIZONS, dtype=float), runs)
+        runs = widths("vaee", {}, schedule, 5, 60, HORIZONS, sized(0, 2, 0))["widths"]
+        found = slope_of_runs(np.array(HORIZONS, dtype=float), np.array(runs))
         assert found.within(columns[0][0], 0.06), schedule
 
 
@@ -214,7 +217,7 @@ def test_regrets_by_four_ways_to_recommend():
         "round_robin",
         {},
         world_of("sphere", {"n_actions": 5, "dim": 2}, "flat"),
-        runs(200, 20, 0),
+        sized(200, 20, 0),
     )
     # Round robin plays everything alike: what is drawn from it is as bad as the average action.
     assert found["drawn from those played"]["mean"] > 5 * found["own"]["mean"]
@@ -224,8 +227,8 @@ def test_regrets_by_four_ways_to_recommend():
 
 def test_the_lemma_on_tracked_designs_is_measured():
     found = tracked_design(
-        world_of("hypercube", {"dim": 3}, "log-uniform", {"low": 1e-3, "high": 1.0}),
-        runs(200, 6, 0),
+        world_of("hypercube", {"dim": 3}, "log-uniform", low=1e-3, high=1.0),
+        sized(200, 6, 0),
     )
     assert min(found["gathered"]) >= 1 - 1e-9
     assert all(bound > regret for bound, regret in zip(found["bound"], found["regret"], strict=True))
@@ -247,8 +250,8 @@ def stopped_after(mean):
 def test_what_is_told_about_the_first_external_table(factor, failed):
     """What is better is fine, but for round robin, which must agree; what is worse is not."""
     outcomes = {"length 1": stopped_after(2e4), "elimination/VAGE": stopped_after(3e5)}
-    for row in external.ROWS:
-        most = row.most or PUBLISHED["LinGame"]
+    for row in external.SOARE_ROWS:
+        most = row.most or PUBLISHED_SOARE["LinGame"]
         for delta, rounds in zip(external.DELTAS, most, strict=True):
             outcomes[f"{row.label}/{delta:g}"] = stopped_after(factor * rounds)
     account = external.describe(Effort(full=False), outcomes)
@@ -306,7 +309,7 @@ def test_what_is_wanted_twice_is_computed_once(only_small, tmp_path):
 def test_what_is_told_about_the_second_external_table(mean, passed):
     """LinGame took 45,340 rounds in the published table, with a standard error of 1,420."""
     account = Account()
-    elimination.describe(
+    external.describe_rivals(
         Effort(full=True), account, {"elimination/LinGame": stopped_after(mean) | {"error": 0.03 * mean}}
     )
     (check,) = account.checks

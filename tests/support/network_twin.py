@@ -118,7 +118,7 @@ def studied(study):
     fit = study._now().estimates
     error = np.full((estimate.size, estimate.size), np.nan)
     for component in fit.components:
-        part = make_part(component, False, 1.0)
+        part = make_part(component, 1.0)
         for at, option in enumerate(component.options):
             error[option, component.options] = np.sqrt(part.seen_from(at).variance)
     np.fill_diagonal(error, 0.0)

@@ -5,14 +5,18 @@ import re
 from collections import Counter
 
 import pytest
+import typer
 
 pytest.importorskip("fastapi", reason="the site shows the server's interface: pip install noisewise[server]")
 
-from website.source_pages import ROOT, assemble
+from website.names import public_names
+from website.reference_page import SECTIONS
+from website.source_pages import ROOT, assemble, generated
 
-from noisewise.cli.pages.http_page import http_reference
-from noisewise.cli.pages.names import public_names
-from noisewise.cli.pages.reference_page import SECTIONS
+from noisewise.cli.app import app
+from noisewise.policies.registry import POLICIES
+from noisewise.stores import MemoryStorage
+from noisewise.web.app import make_app
 from website import api_pages
 
 GROUPS = ["Start", "Guides", "Explanation", "Reference", "Contributing"]
@@ -77,7 +81,17 @@ def test_every_public_name_is_explained_once(tmp_path):
             assert id(value) in shown or f"- `{name}`:" in text, f"{part.module}.{name}"
 
 
-def test_the_page_of_the_json_interface_is_fresh_and_explains_every_field():
-    text = (ROOT / "docs" / "http.md").read_text("utf-8")
-    assert http_reference() == text, "python -m noisewise.cli.pages.http_page > docs/http.md"
-    assert not re.search(r"^\| .*\|  \|$", text, re.MULTILINE)
+def test_every_command_rule_and_route_is_on_a_generated_page():
+    pages = generated()
+    commands = typer.main.get_command(app).commands
+    assert len(commands) > 20
+    assert [name for name in commands if f"## `noisewise {name}`" not in pages["cli.md"]] == []
+    assert {f"rules/{name}.md" for name in POLICIES} | {"rules/README.md"} == {
+        name for name in pages if name.startswith("rules/")
+    }
+    routes = [one for one in make_app(MemoryStorage()).openapi()["paths"].items() if one[0] != "/"]
+    assert len(routes) > 30
+    for path, methods in routes:
+        for method in methods:
+            assert f"### `{method.upper()} {path}`" in pages["http.md"]
+    assert not re.search(r"^\| .*\|  \|$", pages["http.md"], re.MULTILINE), "a field without a word"

@@ -23,7 +23,6 @@ import numpy as np
 from noisewise.actions.search import linear_ascent
 from noisewise.core.model.dense import DenseModel, Floats, theta
 from noisewise.core.model.vectors import covariance
-from noisewise.core.support.checks import check_count
 
 #: How far outside a set, relative to its size, a vector may be by rounding and still belong to it.
 ROUNDING = 1e-9
@@ -136,13 +135,6 @@ class OracleSet(ABC):
     def between(self, starts: Floats, ends: Floats, shares: Floats) -> Floats:
         """Actions on the way from starts to ends, (n, dim); the set is convex unless it says otherwise."""
         return starts + shares[:, None] * (ends - starts)
-
-    def outline(self, n: int = 361) -> Floats:
-        """Where the set ends in each direction of the plane, (n, 2): to draw it."""
-        if self.dim != 2:
-            raise ValueError(f"`outline` needs a set of two features; got {self!r}.")
-        angles = np.linspace(0.0, 2.0 * np.pi, check_count("n", n, least=4))
-        return np.array([self.best([math.cos(angle), math.sin(angle)]).vector for angle in angles])
 
     @functools.cached_property
     def rank(self) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from noisewise.arena.cells import Cell
 from noisewise.arena.matches import CERTIFIED_AT, INDEX, Entry, Match, half_width, read_match, run_matches
-from noisewise.charts.drawing.page import html_table
+from noisewise.charts.files import html_table
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_choice, check_probability
 from noisewise.core.support.distributions import normal_quantile
@@ -323,6 +323,6 @@ def draw(arena: Arena, against: str) -> list[Any]:
 
 def _drawings(arena: Arena, against: str) -> list[str]:
     """The charts as drawings that stand in the page itself."""
-    from noisewise.charts.drawing.chart_files import render
+    from noisewise.charts.files import render
 
     return [render(chart.to_dict(), ".svg").decode() for chart in draw(arena, against)]

@@ -5,18 +5,22 @@ from typing import Any, Literal
 import altair as alt
 import polars as pl
 
-from noisewise.charts.drawing.axes import make_span
-from noisewise.charts.drawing.canvas import Drawing
-from noisewise.charts.drawing.tables import (
+from noisewise.charts.draw import (
+    ACCENT,
+    BLUE,
+    FADED,
+    INK,
+    WIDTH,
+    Drawing,
     check_order,
     check_unique,
     least_of,
+    make_span,
     most_of,
     read_flags,
     read_table,
     to_rows,
 )
-from noisewise.charts.drawing.theme import ACCENT, BLUE, FADED, INK, WIDTH
 from noisewise.core.support.checks import check_choice, check_count, check_number, nearest
 from noisewise.core.support.words import rounded_up
 

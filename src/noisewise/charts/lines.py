@@ -1,4 +1,4 @@
-"""Lines with confidence bands, one per series, each named at its end; the frame of all regret charts."""
+"""Lines with confidence bands, one per series, each named at its end."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +8,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from noisewise.charts.drawing.axes import Span, make_span, plain, round_below
-from noisewise.charts.drawing.canvas import Drawing
-from noisewise.charts.drawing.labels import GAP, MARKER, End, label_ends
-from noisewise.charts.drawing.tables import check_above_zero, check_order, least_of, read_table, to_rows
-from noisewise.charts.drawing.theme import FADED, HEIGHT, SHAPES, WIDTH, tell_apart
+from noisewise.charts.draw import (
+    FADED,
+    GAP,
+    HEIGHT,
+    MARKER,
+    SHAPES,
+    WIDTH,
+    Drawing,
+    End,
+    Span,
+    check_above_zero,
+    check_order,
+    label_ends,
+    least_of,
+    make_span,
+    plain,
+    read_table,
+    round_below,
+    tell_apart,
+    to_rows,
+)
 
 Reference = tuple[ArrayLike, ArrayLike, str]
 #: Markers per line; more would hide the dashes.
@@ -150,3 +166,78 @@ def _draw_lines(
     points = data.transform_filter("datum.marker").mark_point(**MARKER)
     hover = data.mark_circle(size=120, opacity=0).encode(across, up, tooltip=tooltip)
     drawing.layers += [band, line, points.encode(across, up, color=colour, shape=shape), hover]
+
+
+_HOW_TO_READ = (
+    "How far the recommended option is below the best: the mean over replications, with its confidence band."
+)
+
+
+def regret_over_rounds(
+    frame: Any,
+    *,
+    title: str | None = None,
+    subtitle: str | None = None,
+    log: bool = True,
+    reference: Sequence[Reference] = (),
+) -> alt.LayerChart:
+    """Mean simple regret over the rounds, one line and one band per policy.
+
+    Args:
+        frame: Columns ``policy``, ``rounds``, ``mean``, ``low``, ``high``: the mean regret and the ends of
+            its confidence interval.
+        title: Default: what the chart shows.
+        subtitle: Default: how to read it.
+        log: Both axes logarithmic. What lies at or below 0 is then drawn at the lower edge, and the
+            subtitle says so.
+        reference: Curves to compare with, as (x, y, label).
+
+    Example:
+        >>> chart = regret_over_rounds(
+        ...     {"policy": ["vaee"] * 2, "rounds": [1, 9], "mean": [1, 0.3], "low": [1, 0.2], "high": [1, 1]}
+        ... )
+        >>> chart.to_dict()["title"]["text"]
+        ['Simple regret over rounds']
+    """
+    title = title or "Simple regret over rounds"
+    return _regret(frame, "rounds", "Rounds", title, subtitle, log, reference)
+
+
+def regret_over_precision(
+    frame: Any,
+    *,
+    title: str | None = None,
+    subtitle: str | None = None,
+    log: bool = True,
+    reference: Sequence[Reference] = (),
+) -> alt.LayerChart:
+    """Mean simple regret over the total precision, one line and one band per policy.
+
+    As `regret_over_rounds`, with a column ``precision`` instead of ``rounds``: the sum of 1/σ² so far.
+    """
+    name = "Total precision, the sum of 1/σ²"
+    return _regret(
+        frame, "precision", name, title or "Simple regret over total precision", subtitle, log, reference
+    )
+
+
+def _regret(
+    frame: Any,
+    x: str,
+    x_title: str,
+    title: str,
+    subtitle: str | None,
+    log: bool,
+    reference: Sequence[Reference],
+) -> alt.LayerChart:
+    return lines_with_bands(
+        frame,
+        x=x,
+        x_title=x_title,
+        y_title="Mean simple regret",
+        title=title,
+        subtitle=subtitle or _HOW_TO_READ,
+        log_x=log,
+        log_y=log,
+        reference=reference,
+    )

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from noisewise.core.support.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from noisewise.designs.directions import Pairs as Pairs
     from noisewise.designs.optimal import Design as Design
     from noisewise.designs.optimal import optimal_design as optimal_design
+    from noisewise.designs.transductive import Pairs as Pairs
     from noisewise.designs.transductive import TransductiveDesign as TransductiveDesign
     from noisewise.designs.transductive import transductive_design as transductive_design
 
@@ -18,7 +18,7 @@ __getattr__ = lazy_names(
     __name__,
     {
         "Design": "noisewise.designs.optimal",
-        "Pairs": "noisewise.designs.directions",
+        "Pairs": "noisewise.designs.transductive",
         "TransductiveDesign": "noisewise.designs.transductive",
         "optimal_design": "noisewise.designs.optimal",
         "transductive_design": "noisewise.designs.transductive",

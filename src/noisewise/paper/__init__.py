@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from noisewise.core.support.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from noisewise.paper.reproduction import check_paper as check_paper
+    from noisewise.paper.report import check_paper as check_paper
 
 __all__ = ["check_paper"]
 
 # The charts and all rules stand behind it.
-__getattr__ = lazy_names(__name__, {"check_paper": "noisewise.paper.reproduction"}, extra="charts")
+__getattr__ = lazy_names(__name__, {"check_paper": "noisewise.paper.report"}, extra="charts")

@@ -1,22 +1,24 @@
 """Section 4.1: which rules go on learning the second coordinate, and which stop."""
 
 import math
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from noisewise.charts.drawing.tables import least_of, most_of
-from noisewise.charts.lines import lines_with_bands
-from noisewise.core.support.blocks import Floats
-from noisewise.paper.measurements.case_study import information
-from noisewise.paper.section import HOLDS, NOT_AS_PRINTED, Account, Effort, Outcome, Piece, Section
+from noisewise.charts.draw import least_of, most_of
+from noisewise.paper.measurements import information
+from noisewise.paper.section import HOLDS, NOT_AS_PRINTED, Account, Effort, Outcomes, Piece, Section, piece
 
 HORIZONS = (1_000, 10_000, 100_000)
 OUTSIDE = (1.0, 10.0, 100.0)
 CANDIDATES = {"explore": "candidates", "recommendation": "last"}
+THEIRS = {"radius": "paper", "sigma_min": "schedule"}
 LOG_T = "√(2·log T)"
+
+
+#: Horizon, variance outside the window, and whether the window is as long as printed.
+WORLDS = [(t, outside, printed) for printed in (False, True) for outside in OUTSIDE for t in HORIZONS]
 
 
 class Learner(NamedTuple):
@@ -30,9 +32,7 @@ class Learner(NamedTuple):
 
 
 ROWS = (
-    Learner(
-        "VAEE printed, its radius", "vaee", CANDIDATES | {"radius": "paper", "sigma_min": "schedule"}, True
-    ),
+    Learner("VAEE printed, its radius", "vaee", CANDIDATES | THEIRS, True),
     Learner("VAEE printed, self-normalised", "vaee", CANDIDATES | {"radius": "self-normalised"}),
     Learner("VAEE printed, mixture", "vaee", CANDIDATES | {"radius": "mixture"}),
     Learner(f"VAEE printed, {LOG_T}", "vaee", CANDIDATES, fixed=True),
@@ -46,23 +46,17 @@ ROWS = (
 def pieces(effort: Effort) -> dict[str, Piece]:
     """Every rule at every horizon, outside sigma, and with both lengths of the window."""
     made = {}
-    for horizon in HORIZONS:
-        for outside in OUTSIDE:
-            for printed in (False, True):
-                for row in ROWS:
-                    radius = {"radius": math.sqrt(2.0 * math.log(horizon))} if row.fixed else {}
-                    made[_key(row, horizon, outside, printed)] = Piece(
-                        information,
-                        {
-                            "rule": row.rule,
-                            "options": row.options | radius,
-                            "horizon": horizon,
-                            "outside": outside,
-                            "as_printed": printed,
-                            "replications": effort.pick(4, 24),
-                            "seed": effort.seed,
-                        },
-                    )
+    for horizon, outside, printed in WORLDS:
+        for row in ROWS:
+            radius = {"radius": math.sqrt(2.0 * math.log(horizon))} if row.fixed else {}
+            made[_key(row, horizon, outside, printed)] = piece(
+                information,
+                rule=row.rule,
+                options=row.options | radius,
+                outside=outside,
+                as_printed=printed,
+                runs=effort.runs(horizon, 4, 24),
+            )
     return made
 
 
@@ -70,7 +64,7 @@ def _key(row: Learner, horizon: int, outside: float, printed: bool) -> str:
     return f"{row.label}/{horizon}/{outside:g}/{'printed' if printed else 'corrected'}"
 
 
-def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
+def describe(effort: Effort, outcomes: Outcomes) -> Account:
     """The information on the second coordinate, and what it means for the recommendation."""
     account = Account()
     account.say(
@@ -108,50 +102,43 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     return account
 
 
-def _frame(outcomes: Mapping[str, Outcome]) -> pl.DataFrame:
-    rows = []
-    for printed in (False, True):
-        for outside in OUTSIDE:
-            for horizon in HORIZONS:
-                for row in ROWS:
-                    found = outcomes[_key(row, horizon, outside, printed)]
-                    inside, beyond = np.median(found["inside"]), np.median(found["outside"])
-                    total = float(np.median(np.add(found["inside"], found["outside"])))
-                    rows.append(
-                        {
-                            "rule": row.label,
-                            "T": horizon,
-                            "outside variance": outside**2,
-                            "window": "printed" if printed else "corrected",
-                            "rounds in it": found["window"],
-                            "inside": float(inside),
-                            "outside": float(beyond),
-                            "V₂₂": total,
-                            "β²": float(np.median(found["radius"])) ** 2,
-                            "S": found["total"],
-                            "quiet weight": found["quiet_weight"],
-                            "log₁₀ Φ(-√V₂₂)": float(_log10_tail(np.array([total]))[0]),
-                        }
-                    )
-    return pl.DataFrame(rows)
-
-
-def _log10_tail(squares: Floats) -> Floats:
+def _frame(outcomes: Outcomes) -> pl.DataFrame:
     from scipy.special import log_ndtr
 
-    return np.asarray(log_ndtr(-np.sqrt(squares)) / math.log(10.0))
+    rows = []
+    for horizon, outside, printed in WORLDS:
+        for row in ROWS:
+            found = outcomes[_key(row, horizon, outside, printed)]
+            total = float(np.median(np.add(found["inside"], found["outside"])))
+            rows.append(
+                {
+                    "rule": row.label,
+                    "T": horizon,
+                    "outside variance": outside**2,
+                    "window": "printed" if printed else "corrected",
+                    "rounds in it": found["window"],
+                    "inside": float(np.median(found["inside"])),
+                    "outside": float(np.median(found["outside"])),
+                    "V₂₂": total,
+                    "β²": float(np.median(found["radius"])) ** 2,
+                    "S": found["total"],
+                    "quiet weight": found["quiet_weight"],
+                    "log₁₀ Φ(-√V₂₂)": float(log_ndtr(-math.sqrt(total)) / math.log(10.0)),
+                }
+            )
+    return pl.DataFrame(rows)
 
 
 def _draw(account: Account, frame: pl.DataFrame) -> None:
     corrected = frame.filter(pl.col("window") == "corrected")
     mild = corrected.filter(pl.col("outside variance") == OUTSIDE[0] ** 2)
-    account.draw_curves(
+    account.draw(
         "case-study-information",
         "Information on the second coordinate, corrected window, outside variance 1. Grey: S and 2·log T.",
         _series(mild, "T", "horizon"),
-        "Information on the second coordinate",
         "Which rules keep learning the second coordinate",
         "Median over replications. Rules that eliminate, and Weighted OFUL, stop soon.",
+        y_title="Information on the second coordinate",
         reference=[
             (HORIZONS, [_total(mild, t) for t in HORIZONS], "total precision S"),
             (HORIZONS, [2.0 * math.log(t) for t in HORIZONS], "β² = 2·log T"),
@@ -162,19 +149,17 @@ def _draw(account: Account, frame: pl.DataFrame) -> None:
     title = "How sure the recommendation of e₁ over x is"
     subtitle = "10 digits: wrong once in 10¹⁰ runs. With the first coordinate known, Φ(-√V₂₂)."
     lines = _series(digits, "T", "horizon")
-    account.draw_curves("case-study-error", caption, lines, "Digits of certainty", title, subtitle)
+    account.draw("case-study-error", caption, lines, title, subtitle, y_title="Digits of certainty")
     longest = corrected.filter(pl.col("T") == HORIZONS[-1])
     account.draw(
         "case-study-outside",
         f"The same at T = {HORIZONS[-1]:,} over the variance outside the window.",
-        lines_with_bands(
-            _series(longest, "outside variance", "outside variance"),
-            x="outside variance",
-            x_title="Variance outside the window",
-            y_title="Information on the second coordinate",
-            title="What the noise outside the window changes",
-            subtitle="The louder the outside, the more the window decides; some rules stop all the same.",
-        ),
+        _series(longest, "outside variance", "outside variance"),
+        "What the noise outside the window changes",
+        "The louder the outside, the more the window decides; some rules stop all the same.",
+        x="outside variance",
+        x_title="Variance outside the window",
+        y_title="Information on the second coordinate",
     )
 
 

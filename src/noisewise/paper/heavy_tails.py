@@ -1,14 +1,24 @@
 """The extension to heavy tails: what its floors cost, and which rules cope with outliers."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from noisewise.paper.measurements.heavy_tails import floored_widths, under_a_law
-from noisewise.paper.section import NOT_AS_PRINTED, Account, Effort, Outcome, Piece, Section
-from noisewise.paper.statistics import interval, slope
+from noisewise.paper.measurements import floored_widths, under_a_law
+from noisewise.paper.section import (
+    NOT_AS_PRINTED,
+    Account,
+    Effort,
+    Outcomes,
+    Piece,
+    Section,
+    frame_of,
+    interval,
+    piece,
+    point,
+    slope,
+)
 from noisewise.theory import robust_radius
 
 HORIZONS = [300, 754, 1893, 4755, 11943, 30000]
@@ -27,32 +37,17 @@ ROWS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 def pieces(effort: Effort) -> dict[str, Piece]:
     """Widths with every number of floors; regrets of every rule under every law."""
-    made = {
-        f"floors/{label}": Piece(
-            floored_widths,
-            {"schedule": "fast-decaying", "dim": DIM, "horizons": HORIZONS, "floors": floors},
-        )
-        for label, floors in FLOORS.items()
-    }
+    schedule: dict[str, Any] = {"schedule": "fast-decaying", "dim": DIM, "horizons": HORIZONS}
+    made = {f"floors/{label}": piece(floored_widths, floors=n, **schedule) for label, n in FLOORS.items()}
+    runs = effort.runs(300, 100, 600)
     for label, rule, options in ROWS:
         for law in ("gaussian", *HEAVY):
-            made[f"law/{label}/{law}"] = Piece(
-                under_a_law,
-                {
-                    "rule": rule,
-                    "options": options,
-                    "noise": law,
-                    "dim": 4,
-                    "n_actions": 30,
-                    "horizon": 300,
-                    "replications": effort.pick(100, 600),
-                    "seed": effort.seed,
-                },
-            )
+            world: dict[str, Any] = {"noise": law, "dim": 4, "n_actions": 30}
+            made[f"law/{label}/{law}"] = piece(under_a_law, rule=rule, options=options, runs=runs, **world)
     return made
 
 
-def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
+def describe(effort: Effort, outcomes: Outcomes) -> Account:
     """Floors, the radius, and regrets under heavy tails."""
     account = Account()
     radius = robust_radius(1000, 8, sigma_min=0.1)
@@ -71,18 +66,12 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     for label in FLOORS:
         widths = np.array(outcomes[f"floors/{label}"]["widths"])
         rows.append({"scales": label, "exponent": slope(x, widths), "width at the end": float(widths[-1])})
-        lines += [
-            {"policy": label, "horizon": t, "mean": float(w), "low": float(w), "high": float(w)}
-            for t, w in zip(HORIZONS, widths, strict=True)
-        ]
-    account.show(
-        "heavy-tails-floors",
-        "Exponents of the largest width, fast-decaying noise, d = 5.",
-        pl.DataFrame(rows),
-    )
+        lines += [point(label, width, horizon=t) for t, width in zip(HORIZONS, widths, strict=True)]
+    caption = "Exponents of the largest width, fast-decaying noise, d = 5."
+    account.show("heavy-tails-floors", caption, rows)
     caption = "The largest width when the widest of five orthogonal actions is always measured, σ_t = 1/t."
     title, subtitle = "The floors cost the fast rate", "Fast-decaying noise; the second floor leaves 1/T."
-    account.draw_curves("heavy-tails-floors", caption, lines, "Largest width", title, subtitle)
+    account.draw("heavy-tails-floors", caption, lines, title, subtitle, y_title="Largest width")
     account.check(
         "without the second floor the width falls like T^(-3/2), with it no faster than 1/T",
         abs(rows[1]["exponent"] + 1.5) <= 0.06 and rows[2]["exponent"] >= -1.06,
@@ -93,27 +82,30 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     return account
 
 
-def _describe_laws(account: Account, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_laws(account: Account, outcomes: Outcomes) -> None:
     rows: list[dict[str, Any]] = []
     for label, _rule, _options in ROWS:
         for law in ("gaussian", *HEAVY):
             found = outcomes[f"law/{label}/{law}"]
             rows.append(
-                {"label": f"{label}, {law}", "law": law}
-                | interval(found["mean"], found["error"])._asdict()
-                | {
+                {
+                    "label": f"{label}, {law}",
+                    "law": law,
+                    **interval(found["mean"], found["error"])._asdict(),
                     "95 % quantile": found["quantile"],
                     "median bound": found["bound"],
                     "certificate failed": found["uncovered"],
                     "runs": found["runs"],
                 }
             )
-    frame = pl.DataFrame(rows, infer_schema_length=None)
+    frame = frame_of(rows)
     account.show(
         "heavy-tails-regret",
         """Simple regret after 300 rounds under noise of the same variance but heavier tails: 30 random
         actions in 4 dimensions, sigmas log-uniform between 0.1 and 2.""",
-        frame.rename({"label": "rule", "mean": "regret"}),
+        frame,
+        label="rule",
+        mean="regret",
     )
     measured = frame.with_columns(
         low=pl.max_horizontal("low", pl.col("mean") / 10.0), claimed=pl.col("95 % quantile")

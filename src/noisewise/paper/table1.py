@@ -1,14 +1,21 @@
 """Table 1: all systems on common problems, under the same ways to recommend, beside their bounds."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.paper.measurements.runs import SCHEDULES, make_schedule, world_of
-from noisewise.paper.measurements.table1 import recommended
-from noisewise.paper.section import WITH_CARE, Account, Effort, Outcome, Piece, Section
-from noisewise.paper.statistics import interval
+from noisewise.paper.measurements import SCHEDULES, make_schedule, recommended, world_of
+from noisewise.paper.section import (
+    WITH_CARE,
+    Account,
+    Effort,
+    Outcome,
+    Outcomes,
+    Piece,
+    Section,
+    interval,
+    piece,
+)
 from noisewise.policies.registry import rule_named
 from noisewise.theory import (
     TOTAL_VARIANCE_ROWS,
@@ -63,41 +70,36 @@ def horizon(effort: Effort) -> int:
 def pieces(effort: Effort) -> dict[str, Piece]:
     """Every system, on the four schedules."""
     return {
-        f"{system.label}/{schedule}/{label}": Piece(
+        f"{system.label}/{schedule}/{label}": piece(
             recommended,
-            {
-                "rule": system.rule,
-                "options": system.options,
-                "world": world_of(problem, problem_options, schedule),
-                "runs": effort.runs(horizon(effort), 24, 400),
-            },
+            rule=system.rule,
+            options=system.options,
+            world=world_of(*problem, schedule),
+            runs=effort.runs(horizon(effort), 24, 400),
         )
         for system in SYSTEMS
         for schedule in SCHEDULES
-        for label, (problem, problem_options) in PROBLEMS.items()
+        for label, problem in PROBLEMS.items()
     }
 
 
-def bounds(system: System, schedule: str, rounds: int) -> dict[str, float | None]:
+def bounds(system: System, schedule: str, rounds: int) -> tuple[float, float]:
     """The system's bound on simple regret, with and without what the table leaves out."""
     sigma = make_schedule(schedule, DIM)(rounds, None)
     if system.rule == "vaee":
-        return {"bound": float(vaee_bound(sigma, DIM)), "table": DIM / float((sigma**-2.0).sum()) ** 0.5}
+        return float(vaee_bound(sigma, DIM)), DIM / float((sigma**-2.0).sum()) ** 0.5
     if system.rule == "vagd":
-        table = vagd_bound(sigma, DIM, N_ACTIONS, as_printed=True)
-        return {"bound": float(vagd_bound(sigma, DIM, N_ACTIONS)), "table": float(table)}
-    loudest = float(sigma.max())
-    return {
-        name: float(
-            total_variance_bound(
-                system.rule, sigma, DIM, n_actions=N_ACTIONS, noise_bound=loudest, lower_order=whole
-            )
-        )
-        for name, whole in (("bound", True), ("table", False))
-    }
+        printed = vagd_bound(sigma, DIM, N_ACTIONS, as_printed=True)
+        return float(vagd_bound(sigma, DIM, N_ACTIONS)), float(printed)
+    limits: dict[str, Any] = {"n_actions": N_ACTIONS, "noise_bound": float(sigma.max())}
+    whole, table = (
+        total_variance_bound(system.rule, sigma, DIM, lower_order=lower_order, **limits)
+        for lower_order in (True, False)
+    )
+    return float(whole), float(table)
 
 
-def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
+def describe(effort: Effort, outcomes: Outcomes) -> Account:
     """Regrets beside bounds, schedule by schedule."""
     account = Account()
     rounds = horizon(effort)
@@ -129,9 +131,7 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     _describe_schedules(account, rounds)
     for schedule in SCHEDULES:
         shown = frame.filter(pl.col("schedule") == schedule)
-        measured = shown.select(
-            pl.col("system").alias("label"), mean="own", error="error", claimed="bound"
-        ).with_columns(
+        measured = shown.select("error", label="system", mean="own", claimed="bound").with_columns(
             low=pl.max_horizontal(pl.col("mean") - 1.96 * pl.col("error"), pl.col("mean") / 10.0),
             high=pl.col("mean") + 1.96 * pl.col("error"),
         )
@@ -150,14 +150,14 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     return account
 
 
-def _worst(system: System, schedule: str, outcomes: Mapping[str, Outcome], way: str) -> Outcome:
+def _worst(system: System, schedule: str, outcomes: Outcomes, way: str) -> Outcome:
     """The largest mean over the problems, with its error."""
     found: list[Outcome] = [outcomes[f"{system.label}/{schedule}/{label}"][way] for label in PROBLEMS]
     return max(found, key=lambda one: float(one["mean"]))
 
 
-def _row(system: System, schedule: str, rounds: int, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
-    limits = bounds(system, schedule, rounds)
+def _row(system: System, schedule: str, rounds: int, outcomes: Outcomes) -> dict[str, Any]:
+    whole, table = bounds(system, schedule, rounds)
     first = outcomes[f"{system.label}/{schedule}/{next(iter(PROBLEMS))}"]
     ours = "with constants, clipped form" if system.rule == "vaee" else "with constants"
     formula = TOTAL_VARIANCE_ROWS[system.rule].formula if system.rule in TOTAL_VARIANCE_ROWS else ours
@@ -168,8 +168,8 @@ def _row(system: System, schedule: str, rounds: int, outcomes: Mapping[str, Outc
         "random actions": first["own"]["mean"],
         "error": _worst(system, schedule, outcomes, "own")["error"],
         **{way: _worst(system, schedule, outcomes, way)["mean"] for way in WAYS},
-        "bound": limits["bound"],
-        "as in the table": limits["table"],
+        "bound": whole,
+        "as in the table": table,
         "cumulative bound": formula,
         "runs": first["runs"],
     }
@@ -197,24 +197,22 @@ def _describe_schedules(account: Account, rounds: int) -> None:
         """The schedules: the average variance, which governs the other bounds, the harmonic mean, which
         governs VAEE's, and what lies between them. He and Gu's needs Λ of at least 1 + 384·d², and is 0
         below.""",
-        pl.DataFrame(rows),
+        rows,
     )
 
 
 def _check(account: Account, frame: pl.DataFrame) -> None:
     for system in ("VAEE", "VAGD"):
-        own = frame.filter(pl.col("system") == system)
-        worst = max(
-            interval(mean, error).high / bound
-            for mean, error, bound in own.select("own", "error", "bound").iter_rows()
-        )
-        account.check(
-            f"{system}: the mean regret is below its bound, corrected, on all schedules",
-            worst <= 1.0,
-            f"at most {worst:.3f} of it",
-            WITH_CARE,
-        )
+        own = frame.filter(pl.col("system") == system).select("own", "error", "bound")
+        worst = max(interval(mean, error).high / bound for mean, error, bound in own.iter_rows())
+        name = f"{system}: the mean regret is below its bound, corrected, on all schedules"
+        account.check(name, worst <= 1.0, f"at most {worst:.3f} of it", WITH_CARE)
 
 
-FIGURES = tuple(f"table1-{schedule}" for schedule in SCHEDULES)
-TABLE_1 = Section("table1", "Table 1: all systems side by side", pieces, describe, FIGURES)
+TABLE_1 = Section(
+    "table1",
+    "Table 1: all systems side by side",
+    pieces,
+    describe,
+    figures=tuple(f"table1-{schedule}" for schedule in SCHEDULES),
+)

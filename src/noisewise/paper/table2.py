@@ -1,16 +1,26 @@
 """Table 2: do the exponents in T hold? For VAEE and Weighted OFUL, on the paper's four schedules."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from noisewise.core.support.blocks import Floats
-from noisewise.paper.measurements.runs import SCHEDULES, make_schedule
-from noisewise.paper.measurements.table2 import regrets, widths
-from noisewise.paper.section import Account, Effort, Outcome, Piece, Section
-from noisewise.paper.statistics import Interval, slope, slope_of_means, slope_of_runs
+from noisewise.paper.measurements import SCHEDULES, make_schedule, regrets, widths, world_of
+from noisewise.paper.section import (
+    Account,
+    Effort,
+    Interval,
+    Outcome,
+    Outcomes,
+    Piece,
+    Section,
+    frame_of,
+    piece,
+    point,
+    slope,
+    slope_of_means,
+    slope_of_runs,
+)
 
 HORIZONS = [300, 754, 1893, 4755, 11943, 30000]
 #: dim and number of actions for the widths.
@@ -40,20 +50,17 @@ class Contender(NamedTuple):
 
 
 LAST = {"explore": "candidates", "recommendation": "last"}
+UNBOUNDED = {"noise": "sub-gaussian"}
 LARGE = 1e9
+NARROW = (0.5, 0.7518, 1.0, 1.5)
 #: Where a radius or a floor hides gaps, the worst ones are larger, and grow with the horizon.
 WIDE = (0.5, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, LARGE)
 ROWS = (
-    Contender("VAEE, explore all", "vaee", {}, "gaussian", 0, (0.5, 0.7518, 1.0, 1.5, LARGE)),
+    Contender("VAEE, explore all", "vaee", {}, "gaussian", 0, (*NARROW, LARGE)),
     Contender("VAEE, candidates, last", "vaee", LAST, "gaussian", 0, (2.0, 4.0, 8.0, 16.0, 32.0, LARGE)),
     Contender("VAEE, paper's radius", "vaee_as_printed", {"sigma_min": "schedule"}, "gaussian", 0, WIDE),
     Contender(
-        "Weighted OFUL, no floor",
-        "weighted_oful",
-        {"noise": "sub-gaussian"},
-        "gaussian",
-        1,
-        (0.5, 0.7518, 1.0, 1.5, 4.0, 8.0, LARGE),
+        "Weighted OFUL, no floor", "weighted_oful", UNBOUNDED, "gaussian", 1, (*NARROW, 4.0, 8.0, LARGE)
     ),
     Contender("Weighted OFUL, printed", "weighted_oful", {}, "rademacher", 1, WIDE),
     Contender("Weighted OFUL+, printed", "weighted_oful_plus", {}, "rademacher", 1, WIDE),
@@ -63,38 +70,30 @@ WIDTH_ROWS = (ROWS[0], ROWS[3])
 
 def pieces(effort: Effort) -> dict[str, Piece]:
     """Widths per rule, set and schedule; regrets per rule, schedule and scale."""
-    made = {}
-    common: dict[str, Any] = {"horizons": HORIZONS, "seed": effort.seed}
-    for row in WIDTH_ROWS:
-        for dim, n_actions in SETS:
-            for schedule in SCHEDULES:
-                made[f"width/{row.label}/{dim}/{schedule}"] = Piece(
+    longest, made = max(HORIZONS), {}
+    for schedule in SCHEDULES:
+        for row in WIDTH_ROWS:
+            for dim, n_actions in SETS:
+                made[f"width/{row.label}/{dim}/{schedule}"] = piece(
                     widths,
-                    common
-                    | {
-                        "rule": row.rule,
-                        "options": row.options,
-                        "schedule": schedule,
-                        "dim": dim,
-                        "n_actions": n_actions,
-                        "replications": effort.pick(8, 24),
-                    },
+                    rule=row.rule,
+                    options=row.options,
+                    schedule=schedule,
+                    dim=dim,
+                    n_actions=n_actions,
+                    horizons=HORIZONS,
+                    runs=effort.runs(longest, 8, 24),
                 )
-    for row in ROWS:
-        for schedule in SCHEDULES:
+        for row in ROWS:
             for scale in row.scales:
-                made[f"regret/{row.label}/{schedule}/{scale:g}"] = Piece(
+                made[f"regret/{row.label}/{schedule}/{scale:g}"] = piece(
                     regrets,
-                    common
-                    | {
-                        "rule": row.rule,
-                        "options": row.options,
-                        "noise": row.noise,
-                        "schedule": schedule,
-                        "dim": FAMILY_DIM,
-                        "scale": scale,
-                        "replications": effort.pick(8, 160),
-                    },
+                    rule=row.rule,
+                    options=row.options,
+                    noise=row.noise,
+                    world=world_of("hypercube", {"dim": FAMILY_DIM, "scale": scale}, schedule),
+                    horizons=HORIZONS,
+                    runs=effort.runs(longest, 8, 160),
                 )
     return made
 
@@ -107,7 +106,7 @@ class WorstWorld(NamedTuple):
     scales: Floats
 
 
-def worst_case(outcomes: Mapping[str, Outcome], row: Contender, schedule: str, what: str) -> WorstWorld:
+def worst_case(outcomes: Outcomes, row: Contender, schedule: str, what: str) -> WorstWorld:
     """The largest mean regret over the scales, horizon by horizon, with its standard error."""
     found = [outcomes[f"regret/{row.label}/{schedule}/{scale:g}"][what] for scale in row.scales]
     means = np.array([[one["mean"] for one in runs] for runs in found])
@@ -131,7 +130,7 @@ def summed_limit(schedule: str, dim: int) -> Floats:
     return np.array(sums)
 
 
-def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
+def describe(effort: Effort, outcomes: Outcomes) -> Account:
     """Exponents of widths, of worst simple regrets and of cumulative regrets, beside the paper's."""
     account = Account()
     account.say(
@@ -149,7 +148,7 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     return account
 
 
-def _describe_widths(account: Account, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_widths(account: Account, outcomes: Outcomes) -> None:
     rows, lines, worst = [], [], 0.0
     for row in WIDTH_ROWS:
         for dim, _ in SETS:
@@ -161,9 +160,7 @@ def _describe_widths(account: Account, outcomes: Mapping[str, Outcome]) -> None:
                 rows.append(
                     {
                         "label": f"{row.label.split(',')[0]}, d = {dim}, {schedule}",
-                        "mean": found.mean,
-                        "low": found.low,
-                        "high": found.high,
+                        **found._asdict(),
                         "claimed": printed,
                         "slope of d/√S": reference,
                     }
@@ -171,17 +168,23 @@ def _describe_widths(account: Account, outcomes: Mapping[str, Outcome]) -> None:
                 if printed is not None:
                     worst = max(worst, abs(found.low - printed), abs(found.high - printed))
                 if dim == SETS[0][0]:
-                    lines += _lines(f"{row.label.split(',')[0]}, {schedule}", runs)
-    frame = pl.DataFrame(rows)
+                    label = f"{row.label.split(',')[0]}, {schedule}"
+                    lines += [
+                        point(label, one.mean(), one.min(), one.max(), horizon=t)
+                        for t, one in zip(HORIZONS, runs.T, strict=True)
+                    ]
     account.show(
         "table2-widths",
         "(a) Exponents of the largest width over all actions, with 95 % intervals over random sets.",
-        frame.rename({"label": "rule and schedule", "mean": "exponent", "claimed": "paper (simple regret)"}),
+        rows,
+        label="rule and schedule",
+        mean="exponent",
+        claimed="paper (simple regret)",
     )
     caption = f"(a) The largest width over all actions in {SETS[0][0]} dimensions."
     title = "VAEE's largest width falls like 1/√S; Weighted OFUL's stops falling"
     subtitle = "Mean over sets of 60 random actions; the band holds all of them."
-    account.draw_curves("table2-widths", caption, lines, "Largest width at the end", title, subtitle)
+    account.draw("table2-widths", caption, lines, title, subtitle, y_title="Largest width at the end")
     account.check(
         "(a) exponents of VAEE's largest width are the paper's",
         worst <= TOLERANCE,
@@ -196,20 +199,7 @@ def _describe_widths(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     )
 
 
-def _lines(label: str, runs: Floats) -> list[dict[str, Any]]:
-    return [
-        {
-            "policy": label,
-            "horizon": t,
-            "mean": float(w.mean()),
-            "low": float(w.min()),
-            "high": float(w.max()),
-        }
-        for t, w in zip(HORIZONS, runs.T, strict=True)
-    ]
-
-
-def _describe_regrets(account: Account, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_regrets(account: Account, outcomes: Outcomes) -> None:
     for letter, what, title, reference in (
         ("b", "simple", "simple regret", limit),
         ("c", "cumulative", "cumulative regret", summed_limit),
@@ -220,41 +210,37 @@ def _describe_regrets(account: Account, outcomes: Mapping[str, Outcome]) -> None
                 found = worst_case(outcomes, row, schedule, what)
                 lines += _band(f"{row.label}, {schedule}", found)
                 rows.append(_compared(row, schedule, what, found, reference(schedule, FAMILY_DIM)))
-        frame = pl.DataFrame(rows)
         account.show(
             f"table2-{what}",
             f"({letter}) Exponents of the worst {title} over the family, with 95 % intervals.",
-            frame.rename({"label": "rule and schedule", "mean": "exponent", "claimed": "paper"}),
+            rows,
+            label="rule and schedule",
+            mean="exponent",
+            claimed="paper",
         )
         account.draw_claims(
             f"table2-{what}-exponents",
             f"({letter}) Exponents of the worst {title}, and the paper's.",
-            frame.select("label", "mean", "low", "high", "claimed"),
+            frame_of(rows).select("label", "mean", "low", "high", "claimed"),
             title=f"Exponents in T of the worst {title}",
             x_title="Exponent",
             subtitle="Where the two differ, the table says why.",
             claimed="the paper's column",
         )
         shown = [row.label for row in (ROWS[0] if what == "simple" else ROWS[1], ROWS[3])]
-        account.draw_curves(
+        account.draw(
             f"table2-{what}",
             f"({letter}) The worst {title} over the family at every horizon.",
             [line for line in lines if line["policy"].rsplit(", ", 1)[0] in shown],
-            f"Worst mean {title}",
             f"The worst {title} over the family",
             "The largest mean over the scales, with a 95 % band.",
+            y_title=f"Worst mean {title}",
         )
 
 
-def _band(label: str, found: WorstWorld) -> list[dict[str, Any]]:
+def _band(label: str, found: WorstWorld) -> list[Outcome]:
     return [
-        {
-            "policy": label,
-            "horizon": t,
-            "mean": float(mean),
-            "low": float(max(mean - 1.96 * error, 0.05 * mean)),
-            "high": float(mean + 1.96 * error),
-        }
+        point(label, mean, max(mean - 1.96 * error, 0.05 * mean), mean + 1.96 * error, horizon=t)
         for t, mean, error in zip(HORIZONS, found.means, found.errors, strict=True)
     ]
 
@@ -273,9 +259,7 @@ def _compared(
     theory = slope(x, reference)
     return {
         "label": f"{row.label}, {schedule}",
-        "mean": measured.mean,
-        "low": measured.low,
-        "high": measured.high,
+        **measured._asdict(),
         "claimed": printed,
         "slope of d/√S": theory,
         "worst scales": _span(found.scales),
@@ -315,11 +299,6 @@ ONLY_A_BOUND = (
 )
 
 
-FIGURES = (
-    "table2-widths",
-    "table2-simple-exponents",
-    "table2-simple",
-    "table2-cumulative-exponents",
-    "table2-cumulative",
-)
+REGRETS = ("simple-exponents", "simple", "cumulative-exponents", "cumulative")
+FIGURES = ("table2-widths", *(f"table2-{name}" for name in REGRETS))
 TABLE_2 = Section("table2", "Table 2: exponents on four schedules", pieces, describe, FIGURES)

@@ -1,23 +1,32 @@
 """Theorem 1: does the level bound the widths, does the bound cover the regret, and what breaks it."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from noisewise.charts.lines import lines_with_bands
 from noisewise.core.choice.radius import make_radius, radius_after
 from noisewise.core.support.blocks import Floats
-from noisewise.paper.measurements.theorem1 import (
-    ERROR_BARS,
-    against_the_bound,
-    own_error_bars,
-    wrong_on_soare,
+from noisewise.paper.measurements import ERROR_BARS, against_the_bound, own_error_bars, wrong_on_soare
+from noisewise.paper.section import (
+    DELTA,
+    HORIZON,
+    NOT_AS_PRINTED,
+    PROBLEMS,
+    SIGMAS,
+    WITH_CARE,
+    Account,
+    Effort,
+    Outcome,
+    Outcomes,
+    Piece,
+    Section,
+    at_one_horizon,
+    curve,
+    over_horizons,
+    piece,
+    point,
+    share,
 )
-from noisewise.paper.section import NOT_AS_PRINTED, WITH_CARE, Account, Effort, Outcome, Piece, Section
-from noisewise.paper.statistics import share
-from noisewise.paper.trials import DELTA, HORIZON, PROBLEMS, SIGMAS, Trials, check_misses, curve
 from noisewise.theory import clipped_level, information_budget, water_level
 
 ADVICE: dict[str, dict[str, Any]] = {
@@ -34,33 +43,23 @@ SOARE_RULES: dict[str, tuple[str, dict[str, Any]]] = {
 
 def pieces(effort: Effort) -> dict[str, Piece]:
     """Random problems, the curve over horizons, Soare's instance, and error bars of all kinds."""
-    trials = Trials("vaee", against_the_bound, effort)
     made: dict[str, Piece] = {}
     for advice, options in ADVICE.items():
-        random = trials.at_one_horizon(SIGMAS, (60, 700), options=options)
-        made |= {f"random/{advice}/{name}": piece for name, piece in random.items()}
-    made |= trials.over_horizons(("sphere", {"n_actions": 40, "dim": 5}), (20, 100), options={})
+        random = at_one_horizon(against_the_bound, effort, SIGMAS, 60, 700, options=options)
+        made |= {f"random/{advice}/{name}": one for name, one in random.items()}
+    sphere = ("sphere", {"n_actions": 40, "dim": 5})
+    made |= over_horizons(against_the_bound, effort, sphere, 20, 100, options={})
+    runs = effort.runs(max(SOARE_HORIZONS), 200, 2000)
+    problem: dict[str, Any] = {"dim": 5, "sigma": 0.1**0.5, "horizons": SOARE_HORIZONS, "runs": runs}
     for label, (rule, options) in SOARE_RULES.items():
-        made[f"soare/{label}"] = Piece(
-            wrong_on_soare,
-            {
-                "rule": rule,
-                "options": options,
-                "dim": 5,
-                "sigma": 0.1**0.5,
-                "horizons": SOARE_HORIZONS,
-                "replications": effort.pick(200, 2000),
-                "seed": effort.seed,
-            },
-        )
+        made[f"soare/{label}"] = piece(wrong_on_soare, rule=rule, options=options, **problem)
     for kind in ERROR_BARS:
-        made[f"bars/{kind}"] = Piece(
-            own_error_bars, {"kind": kind, "rounds": 400, "runs": effort.pick(400, 2000), "seed": effort.seed}
-        )
+        own = {"rounds": 400, "runs": effort.pick(400, 2000), "seed": effort.seed}
+        made[f"bars/{kind}"] = piece(own_error_bars, kind=kind, **own)
     return made
 
 
-def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
+def describe(effort: Effort, outcomes: Outcomes) -> Account:
     """Coverage, tightness, elimination, radii, error bars."""
     account = Account()
     account.say(
@@ -81,7 +80,7 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     return account
 
 
-def _describe_coverage(account: Account, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_coverage(account: Account, outcomes: Outcomes) -> None:
     rows, above, uncovered, over, runs = [], 0, 0, 0, 0
     for advice in ADVICE:
         for schedule in SIGMAS:
@@ -119,24 +118,21 @@ def _describe_coverage(account: Account, outcomes: Mapping[str, Outcome]) -> Non
         f"""VAEE on random actions and on the lower-bound family, T = {HORIZON:,}, mixture radius, δ =
         {DELTA}: medians over the runs. The clipped and the printed form have our constants; the printed
         constants leave the trivial bound 2 almost everywhere.""",
-        pl.DataFrame(rows),
+        rows,
     )
-    account.check(
-        "the largest width never exceeds the clipped level",
-        above == 0,
-        f"{above} of {runs // 2} runs above it",
-    )
+    seen = f"{above} of {runs // 2} runs above it"
+    account.check("the largest width never exceeds the clipped level", above == 0, seen)
     name = "theta stays within the mixture radius in all rounds looked at"
-    check_misses(account, name, uncovered, runs, "leave it at some checkpoint")
-    check_misses(account, "the regret stays below the bound", over, runs, "are above it")
+    account.check_misses(name, uncovered, runs, "leave it at some checkpoint")
+    account.check_misses("the regret stays below the bound", over, runs, "are above it")
 
 
 def _levels(values: list[float | None]) -> Floats:
     return np.array([np.inf if value is None else value for value in values])
 
 
-def _describe_curve(account: Account, outcomes: Mapping[str, Outcome]) -> None:
-    lines: list[dict[str, Any]] = []
+def _describe_curve(account: Account, outcomes: Outcomes) -> None:
+    lines: list[Outcome] = []
     for label, name in (
         ("largest width", "width"),
         ("printed form, log det of the run", "level_of_run"),
@@ -149,7 +145,7 @@ def _describe_curve(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     caption = "How tight the level is: 40 random actions in 5 dimensions, sigmas log-uniform from 0.001 to 1."
     title = "The level of Theorem 1 above the width it bounds"
     subtitle = "Median and range over replications."
-    account.draw_curves("theorem1-tightness", caption, lines, "Width", title, subtitle)
+    account.draw("theorem1-tightness", caption, lines, title, subtitle, y_title="Width")
 
 
 def _describe_clipping(account: Account) -> None:
@@ -161,19 +157,20 @@ def _describe_clipping(account: Account) -> None:
     clipped = np.asarray(clipped_level(sigma, 5))
     printed = np.asarray(water_level(sigma, information_budget(sigma, 5)))
     lines = [
-        {"policy": name, "precision": 1.0 / one**2, "mean": value, "low": value, "high": value}
+        point(name, value, precision=1.0 / one**2)
         for name, values in (("printed form", printed), ("clipped form", clipped), ("even spread", even))
         for one, value in zip(quiet[::-1], values[::-1], strict=True)
     ]
-    words: dict[str, Any] = {
-        "x_title": "Precision of each of the 100 quiet rounds",
-        "y_title": "Level",
-        "title": "As printed, more precise rounds raise the level of Theorem 1",
-        "subtitle": "100 quiet rounds, then 2000 of sigma 1; d = 5. Even spread: the width that is reached.",
-    }
-    chart = lines_with_bands(pl.DataFrame(lines), x="precision", **words)
-    caption = "The level in its printed form, and with the weights clipped where that is best (note 27)."
-    account.draw("theorem1-clipping", caption, chart)
+    account.draw(
+        "theorem1-clipping",
+        "The level in its printed form, and with the weights clipped where that is best (note 27).",
+        lines,
+        "As printed, more precise rounds raise the level of Theorem 1",
+        "100 quiet rounds, then 2000 of sigma 1; d = 5. Even spread: the width that is reached.",
+        x="precision",
+        x_title="Precision of each of the 100 quiet rounds",
+        y_title="Level",
+    )
     account.check(
         "more precise rounds never raise the clipped level, and do raise the printed one (note 27)",
         bool((np.diff(clipped) >= -1e-12 * clipped[1:]).all() and printed[0] > 2.0 * printed.min()),
@@ -189,35 +186,38 @@ def _describe_radii(account: Account) -> None:
         made = make_radius(kind, delta=DELTA, ridge=1.0, norm_bound=1.0, max_norm=1.0, sigma_min=0.1, rank=8)
         for t in rounds:
             value = radius_after(made, 8.0 * float(np.log1p(t / 0.1**2 / 8.0)), float(t))
-            lines.append({"policy": kind, "rounds": int(t), "mean": value, "low": value, "high": value})
+            lines.append(point(kind, value, rounds=int(t)))
     title = "The theorem's radius is some sixty times wider than it need be"
     subtitle = "All three hold at all times with probability 0.95; samples go with the square."
-    words: dict[str, Any] = {"x_title": "Rounds", "y_title": "Radius", "title": title, "subtitle": subtitle}
-    chart = lines_with_bands(pl.DataFrame(lines), x="rounds", **words)
-    account.draw(
-        "theorem1-radii", "Three radii of the same guarantee, d = 8, every sigma 0.1 (note 3).", chart
-    )
+    caption = "Three radii of the same guarantee, d = 8, every sigma 0.1 (note 3)."
+    titles = {"x_title": "Rounds", "y_title": "Radius"}
+    account.draw("theorem1-radii", caption, lines, title, subtitle, x="rounds", **titles)
 
 
-def _describe_soare(account: Account, outcomes: Mapping[str, Outcome]) -> None:
-    lines: list[dict[str, Any]] = []
-    for label in SOARE_RULES:
-        found = outcomes[f"soare/{label}"]
-        for horizon, wrong in zip(SOARE_HORIZONS, found["wrong"], strict=True):
-            lines.append({"policy": label, "horizon": horizon} | share(wrong, found["runs"])._asdict())
-    frame = pl.DataFrame(lines)
+def _describe_soare(account: Account, outcomes: Outcomes) -> None:
+    lines = [
+        {"policy": label, "horizon": horizon, **share(wrong, found["runs"])._asdict()}
+        for label in SOARE_RULES
+        for found in (outcomes[f"soare/{label}"],)
+        for horizon, wrong in zip(SOARE_HORIZONS, found["wrong"], strict=True)
+    ]
     account.show(
         "theorem1-elimination",
         """Soare's instance, d = 5, σ² = 0.1: the share of runs that recommend something else than the
         best.""",
-        frame.rename({"policy": "rule", "mean": "wrong"}),
+        lines,
+        policy="rule",
+        mean="wrong",
     )
-    y_title = "Share of runs that recommend wrongly"
-    title = "Elimination can remove the action that teaches most"
-    subtitle = "Soare's instance; with 95 % bands. Everything else is the same."
-    how = {"x_title": "Rounds", "log_y": False}
-    account.draw_curves(
-        "theorem1-elimination", "The same as a chart.", frame, y_title, title, subtitle, **how
+    account.draw(
+        "theorem1-elimination",
+        "The same as a chart.",
+        lines,
+        "Elimination can remove the action that teaches most",
+        "Soare's instance; with 95 % bands. Everything else is the same.",
+        x_title="Rounds",
+        y_title="Share of runs that recommend wrongly",
+        log_y=False,
     )
     last = {row["policy"]: row for row in lines if row["horizon"] == 3000}
     printed, all_ = (last[label] for label in list(SOARE_RULES)[:2])
@@ -230,11 +230,11 @@ def _describe_soare(account: Account, outcomes: Mapping[str, Outcome]) -> None:
     )
 
 
-def _describe_bars(account: Account, outcomes: Mapping[str, Outcome]) -> None:
+def _describe_bars(account: Account, outcomes: Outcomes) -> None:
     rows: list[dict[str, Any]] = []
     for kind in ERROR_BARS:
         found = outcomes[f"bars/{kind}"]
-        rows.append({"label": kind} | share(found["missed"], found["runs"])._asdict() | {"claimed": DELTA})
+        rows.append({"label": kind, **share(found["missed"], found["runs"])._asdict(), "claimed": DELTA})
     account.draw_claims(
         "theorem1-error-bars",
         """Where sigma comes from (note 10): the share of runs in which the certificate for one mean fails
@@ -246,11 +246,11 @@ def _describe_bars(account: Account, outcomes: Mapping[str, Outcome]) -> None:
         subtitle="20 trials with chance 0.3, or three repeats of a standard normal.",
         claimed="promised: at most 5 %",
     )
-    account.show("theorem1-error-bars", "The same in numbers.", pl.DataFrame(rows).rename({"label": "sigma"}))
+    account.show("theorem1-error-bars", "The same in numbers.", rows, label="sigma")
     honest = {row["label"]: row for row in rows}
     for kind in ERROR_BARS[-2:]:
         found = outcomes[f"bars/{kind}"]
-        check_misses(account, f"{kind}: covered", found["missed"], found["runs"], "missed", looks=2)
+        account.check_misses(f"{kind}: covered", found["missed"], found["runs"], "missed", looks=2)
     account.check(
         "error bars from the own sample are not covered",
         all(honest[kind]["low"] > DELTA for kind in ERROR_BARS[:4]),

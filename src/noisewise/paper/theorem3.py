@@ -1,16 +1,12 @@
 """Theorem 3: real rules on the lower-bound family, and the physical limit below them."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from noisewise.charts.lines import lines_with_bands
-from noisewise.paper.measurements.runs import world_of
-from noisewise.paper.measurements.theorem3 import family
-from noisewise.paper.section import WITH_CARE, Account, Effort, Outcome, Piece, Section
-from noisewise.paper.statistics import interval
+from noisewise.paper.measurements import family, world_of
+from noisewise.paper.section import WITH_CARE, Account, Effort, Outcomes, Piece, Section, interval, piece
 from noisewise.theory import SHARPEST
 from noisewise.theory.bounds import family_regret
 
@@ -36,14 +32,12 @@ EVEN = ("VAEE", "VAGD")
 def pieces(effort: Effort) -> dict[str, Piece]:
     """The rules at every scale on both schedules."""
     return {
-        f"{schedule}/{label}/{scale:g}": Piece(
+        f"{schedule}/{label}/{scale:g}": piece(
             family,
-            {
-                "rule": rule,
-                "options": options,
-                "world": world_of("hypercube", {"dim": DIM, "scale": scale}, schedule, schedule_options),
-                "runs": effort.runs(HORIZON, 200, 3000),
-            },
+            rule=rule,
+            options=options,
+            world=world_of("hypercube", {"dim": DIM, "scale": scale}, schedule, **schedule_options),
+            runs=effort.runs(HORIZON, 200, 3000),
         )
         for schedule, schedule_options in SIGMAS.items()
         for label, (rule, options) in _rules(effort).items()
@@ -55,7 +49,7 @@ def _rules(effort: Effort) -> dict[str, tuple[str, dict[str, Any]]]:
     return {label: rule for label, rule in RULES.items() if effort.full or label not in LEFT_OUT}
 
 
-def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
+def describe(effort: Effort, outcomes: Outcomes) -> Account:
     """The family over the scale, and which rules reach the limit."""
     account = Account()
     account.say(
@@ -70,17 +64,14 @@ def describe(effort: Effort, outcomes: Mapping[str, Outcome]) -> Account:
     if not effort.full:
         account.say(f"The quick report leaves out {' and '.join(LEFT_OUT)}, of which nothing is claimed.")
     frame = _frame(effort, outcomes)
-    account.show(
-        "theorem3-family",
-        f"Regret in units of d/√S, d = {DIM}, T = {HORIZON}, with 95 % intervals.",
-        frame.rename({"policy": "rule", "mean": "regret"}),
-    )
+    caption = f"Regret in units of d/√S, d = {DIM}, T = {HORIZON}, with 95 % intervals."
+    account.show("theorem3-family", caption, frame, policy="rule", mean="regret")
     _draw(account, frame, effort)
     _check(account, outcomes)
     return account
 
 
-def _frame(effort: Effort, outcomes: Mapping[str, Outcome]) -> pl.DataFrame:
+def _frame(effort: Effort, outcomes: Outcomes) -> pl.DataFrame:
     rows = []
     for schedule in SIGMAS:
         for label in _rules(effort):
@@ -104,24 +95,22 @@ def _draw(account: Account, frame: pl.DataFrame, effort: Effort) -> None:
             f"""The family over its scale, {schedule} sigmas. Grey: the physical limit, and the printed
             3/16."""
             + (" The rule that is blind to sigma stands in the table." if effort.full else ""),
-            lines_with_bands(
-                frame.filter((pl.col("schedule") == schedule) & (pl.col("policy") != BLIND)),
-                x="scale u",
-                x_title="Scale u = c·√(S/d)",
-                y_title="Regret·√S/d",
-                title=f"The lower-bound family, {schedule} sigmas",
-                subtitle="Mean regret with 95 % bands. No rule can be below the physical limit.",
-                log_x=False,
-                log_y=False,
-                reference=[
-                    (smooth, np.asarray(family_regret(smooth)), "physical limit 2u·Φ(-u)"),
-                    (smooth[[0, -1]], [PRINTED, PRINTED], "printed: 3/16"),
-                ],
-            ),
+            frame.filter((pl.col("schedule") == schedule) & (pl.col("policy") != BLIND)),
+            f"The lower-bound family, {schedule} sigmas",
+            "Mean regret with 95 % bands. No rule can be below the physical limit.",
+            x="scale u",
+            x_title="Scale u = c·√(S/d)",
+            y_title="Regret·√S/d",
+            log_x=False,
+            log_y=False,
+            reference=[
+                (smooth, np.asarray(family_regret(smooth)), "physical limit 2u·Φ(-u)"),
+                (smooth[[0, -1]], [PRINTED, PRINTED], "printed: 3/16"),
+            ],
         )
 
 
-def _check(account: Account, outcomes: Mapping[str, Outcome]) -> None:
+def _check(account: Account, outcomes: Outcomes) -> None:
     from scipy.stats import norm
 
     # Over all cells together a false alarm has probability 1e-6.

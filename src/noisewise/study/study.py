@@ -20,12 +20,12 @@ from noisewise.study.log.state import Job
 from noisewise.study.measuring import Measuring
 from noisewise.study.models.levels import only_differences
 from noisewise.study.models.sums import Sums
-from noisewise.study.planning.effort import MOST_LOOKS, MOST_PATHS
+from noisewise.study.planning.effort import FUTURES, MOST_LOOKS
 
 if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded when one is asked for
     import polars as pl
 
-    from noisewise.study.planning.noise_menu import Noise, Priced
+    from noisewise.study.planning.levels import Noise, Priced
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.slot import Slot
     from noisewise.study.planning.worth import Worth
@@ -144,46 +144,40 @@ class Study(Measuring):
         menu: "Priced | None" = None,
         eps: float | str | None = None,
         span: float | str | None = None,
-        paths: int = MOST_PATHS,
+        paths: int = FUTURES,
         most: int = 1_000_000,
         seed: int = 0,
-        compare: bool = True,
         block: int | None = None,
         batch: int | None = None,
         on: Any = None,
     ) -> "Plan":
-        """How many more measurements until the bound is at most eps, with the study simulated forward.
+        """Forecast how many more measurements it takes until the bound is at most eps.
 
-        It goes on as it does now: by its own rule, in blocks like those so far, and the certificate is looked
-        at after every measurement. The answer says how many more blocks are begun, and what it assumes.
+        The study is simulated forward many times. It goes on as it does now: by its own policy, in blocks or
+        with items like those so far.
 
         Args:
-            noise: How noisy they will be: one sigma, several (equally often), or ``(sigma, share)`` pairs;
-                default: like those so far. With several, the plan also says what happens without the
-                quietest.
-            menu: Instead: ``(sigma, cost)`` pairs to choose from; the plan says which mix is cheapest.
-            eps: Default: the study's.
+            noise: How noisy measurements will be: one sigma, several (equally often), or ``(sigma, share)``
+                pairs; default: as so far. With several, the plan also says what happens without the quietest.
+            menu: Instead: ``(sigma, cost)`` pairs to choose from; the plan says which is cheapest.
+            eps: Bound to reach; default: the study's.
             span: By how much options differ at most; default: the study's. Needed only before the first
                 measurements.
-            paths: Futures that are simulated, at most; fewer when each takes long.
+            paths: Number of simulated futures.
             most: Measurements after which a future is given up.
-            seed: Of the simulation.
-            compare: Whether to say also what happens without the quietest level.
+            seed: Seed of the simulation.
             block: How many measurements a coming block (a day, a plate) will hold; default: as many as usual
                 so far, if the last measurement is in a block. The present block is filled up first.
             batch: How many are asked for at once, in one block; default: one by one.
-            on: Who simulates, if not this process: a Dask ``Client``, the address or file of its scheduler,
-                or an executor. Then all ``paths`` are simulated, however long each takes.
+            on: Where to simulate: a number of processes, an executor of `concurrent.futures`, a Dask client,
+                or the address of a scheduler. Default: this process for a second, then all processors.
         """
         from noisewise.study.planning.plan import make_plan
 
         self._catch_up()
-        refuse_items(self._state, "a plan")
-        certificate = self._judge()[1]
         return make_plan(
             self._now(), noise=noise, menu=menu, eps=eps, span=span, paths=paths, most=most, seed=seed,
-            compare=compare, block=block, batch=batch, withheld=certificate.withheld, bound=certificate.bound,
-            on=on,
+            block=block, batch=batch, certificate=self._judge()[1], on=on,
         )  # fmt: skip
 
     def worth(self, looks: int = MOST_LOOKS) -> "Worth":

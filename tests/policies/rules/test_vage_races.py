@@ -152,7 +152,7 @@ def test_what_belongs_to_another_model_is_refused(sketching):
         closest_races(model, sketch, everybody, 0, 1.0, rivals, np.empty(3))
     with pytest.raises(IndexError, match="rivals"):
         most_settling(model, sketch, np.array([70, 0, 0, 0]), 0, race, noise, 1.0, everybody)
-    with pytest.raises(ValueError, match="noise"):
+    with pytest.raises(ValueError, match="counts"):
         most_settling(model, sketch, np.array([1, 0, 0, 0]), 0, race, new_history(69), 1.0, everybody)
 
 

@@ -4,18 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.core.support.randomness import generator
-from noisewise.study.planning import chooser_path, paths, race_path
-from noisewise.study.planning.chooser_path import ChooserPath
-from noisewise.study.planning.coming_blocks import coming_blocks
-from noisewise.study.planning.many_paths import path_of
-from noisewise.study.planning.noise_menu import by_share
-from noisewise.study.planning.paths import NoiseMenu as Menu
-from noisewise.study.planning.paths import ask_ahead
-from noisewise.study.planning.worlds import draw_worlds
+from noisewise.study.planning.future import reached_at
+from noisewise.study.planning.levels import by_share
+from noisewise.study.planning.plan import draw_worlds
 
 
 def told_study(model="independent", n=6, **question):
@@ -28,99 +21,156 @@ def told_study(model="independent", n=6, **question):
     return study
 
 
-def question_of(study, menu, eps=0.4, most=10**6, block=None, batch=None):
-    analysis = study._now()
-    return ask_ahead(analysis, menu, eps, most, coming_blocks(analysis, block, batch))
-
-
-def one_level(sigma):
-    return Menu(np.array([sigma]), np.ones(1), np.ones(1))
-
-
-def counts_of(study, worlds, sigma=0.6):
-    question = question_of(study, one_level(sigma))
-    return np.array(
-        [path_of(question, world, generator(7, "plan", k)).go().needed for k, world in enumerate(worlds)]
-    )
+def taken(study, draw, eps, batch=1):
+    """How many measurements the study takes when it goes on, one suggestion after the other."""
+    before = study.n_measurements
+    while study.certificate().bound > eps:
+        for job in study.ask(batch):
+            draw(study, job)
+    return study.n_measurements - before
 
 
 @pytest.mark.long("simulations")
 @pytest.mark.parametrize("policy", ["race", "vage"])
 @pytest.mark.parametrize("model", ["independent", "linear"])
-def test_strides_take_as_many_measurements_as_single_steps(model, policy, monkeypatch):
-    """The naive twin: one measurement, one look, one question at a time."""
-    study, count = told_study(model, policy=policy), effort(8, 16)
-    worlds = draw_worlds(study._now(), count, np.random.default_rng(3), 5.0)
-    strides = counts_of(study, worlds)
-    monkeypatch.setattr(paths, "STRIDE", 0.0)
-    monkeypatch.setattr(paths, "NEAR_STRIDE", 0.0)
-    monkeypatch.setattr(chooser_path, "STRIDE", 0.0)
-    monkeypatch.setattr(chooser_path, "LOOKED", (0.0, 0.0))
-    monkeypatch.setattr(race_path, "LOOKED", 0.0)
-    steps = counts_of(study, worlds)
-    assert (steps > 20).sum() >= count // 4
-    # Two runs in one world differ by at most 0.4 (standard deviation of logs): means of 8 by 0.14.
-    assert abs(np.mean(np.log(strides + 1.0) - np.log(steps + 1.0))) < 0.5
+def test_plans_come_true(model, policy):
+    """The study driven step by step in the worlds of its plan."""
+    study = told_study(model, policy=policy)
+    plan = study.plan(noise=0.6, paths=99, on=1)
+    worlds, rng, counts = draw_worlds(study._now(), 16, 3, 5.0), np.random.default_rng(3), []
+    for world in worlds:
+        mean = dict(zip(study.options, world + study._now().sums.centre, strict=True))
+        counts.append(
+            taken(
+                told_study(model, policy=policy),
+                lambda s, job, mean=mean: s.tell(job, mean[job.option] + 0.6 * rng.standard_normal(), se=0.6),
+                0.4,
+            )
+        )
+    # Logs of counts scatter by about 1: the median of 16 by 0.3.
+    assert abs(np.median(np.log1p(counts)) - math.log1p(plan.median)) < 1.2
+    # A band of 80 % holds fewer than 8 of 16 with probability below 0.002.
+    assert sum(plan.low <= count <= plan.high for count in counts) >= 8
 
 
-class Falling(ChooserPath):
-    """A path whose bound is 8/√count, and whose measurements cost 2."""
-
-    def _first_looks(self):
-        pass
-
-    def _go_on(self):
-        self._count, self._cost, self._precision = self._count + 1, self._cost + 2.0, self._precision + 1.0
-
-    def _look_and_choose(self):
-        self._looks += 1
-        self._bound = 8.0 / math.sqrt(self._count) if self._count else math.inf
+def told_items(names=("p0", "p1", "p2", "p3"), count=80, pool=None, gap=0.03):
+    """Options that were asked the same items; hard ones are hard for all."""
+    study, rng = nw.create_study(options=list(names), eps=0.05, items=pool), np.random.default_rng(1)
+    answered = study.next_items(names[0], count) if pool else [f"q{k}" for k in range(count)]
+    hard = rng.random(count)
+    for k, name in enumerate(names):
+        right = hard < 0.4 + gap * k + 0.4 * rng.random(count)
+        study.tell(option=name, items=dict(zip(answered, right.astype(int).tolist(), strict=True)))
+    return study
 
 
-@pytest.mark.parametrize("eps", [1.0, 0.5, 0.3, 0.11])
-def test_where_the_bound_was_small_enough_between_two_looks(eps):
-    question = question_of(told_study(policy="vage"), one_level(0.6), eps)
-    outcome = Falling(question, np.zeros(6), generator(0, "plan", 1)).go()
-    exact = (8.0 / eps) ** 2
-    assert outcome.needed == pytest.approx(exact, abs=1.0 + 0.001 * exact)
-    assert outcome.cost == pytest.approx(2.0 * outcome.needed)
-    assert outcome.looks < 0.7 * exact
+def test_items_are_planned_in_answers():
+    study = told_items()
+    plan = study.plan(paths=5, on=1)
+    assert 0 < plan.low <= plan.median <= plan.high < math.inf
+    (forecast,) = plan.forecasts
+    assert forecast.counted == "answer"
+    assert 0 < forecast.of_one <= forecast.median
+    assert "more answers (80 %: " in plan.sentence
+    assert plan.sentence.endswith("for each option.")
+    assert "Assumed: coming items are like those so far" in str(plan)
+    assert plan.to_plain() == study.plan(paths=5, on=1).to_plain()
+    assert study.n_measurements == 4
+    for name, given in {"noise": 0.3, "block": 3, "span": 1.0}.items():
+        with pytest.raises(ValueError, match=f"`{name}` must be left out"):
+            study.plan(**{name: given})
+    with pytest.raises(ValueError, match="measure at least 2 items of every option first"):
+        nw.create_study(options=["a", "b"], eps=0.1, items=50).plan()
 
 
-def test_a_stride_ends_with_what_came_and_quiet_levels_are_no_rarer():
-    study = told_study()
-    menu = Menu(np.array([0.6, 0.06]), np.array([0.9, 0.1]), np.ones(2))
-    path = path_of(question_of(study, menu), np.zeros(6), generator(0, "plan", 1))
-    noisy, quiet = menu.sigma**-2.0
-    strides = [path._levels(None, 50, 6.5 * noisy) for _ in range(4000)]
-    for levels in strides:
-        # Six noisy ones, or as many as came before the first quiet one.
-        assert levels.size <= 6
-        assert not levels[:-1].any()
-        assert levels.size == 6 or levels[-1] == 1
-    drawn = np.concatenate(strides)
-    # Of so many, beyond five standard deviations with probability below 1e-6.
-    assert abs(drawn.mean() - 0.1) < 5.0 * math.sqrt(0.1 * 0.9 / drawn.size)
-    assert all(path._levels(None, 3, 1e9).size == 3 for _ in range(5))
-    assert all(path._levels(None, 0, 0.0).size == 1 for _ in range(5))
-    assert quiet > 50 * noisy
+def test_a_pool_of_items_ends():
+    plan = told_items(pool=100).plan(eps=0.001, paths=3, on=1)
+    assert plan.high <= 4 * 20
 
 
 @pytest.mark.long("simulations")
-def test_the_forward_simulation_takes_as_long_as_studies_do():
-    taken, foreseen = [], []
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        study = nw.create_study(options=["A", "B", "C", "D"], eps=0.5, span=4.0)
-        world = np.array([0.0, -0.7, -1.0, -1.6])
-        question = question_of(study, one_level(0.7), 0.5)
-        foreseen += [path_of(question, world, generator(seed, "plan", k)).go().needed for k in range(2)]
-        while not study.certificate().reached:
-            (job,) = study.ask()
-            study.tell(job, world[study.options.index(job.option)] + 0.7 * rng.standard_normal(), se=0.7)
-        taken.append(study.n_measurements)
-    # Logs of counts have a standard deviation of about 0.4: the difference of these means, of 0.17.
-    assert abs(np.log(foreseen).mean() - np.log(taken).mean()) < 0.6
+def test_plans_of_items_come_true():
+    """Half of the questions are told; the plan says how many of the others it takes."""
+    rng, inside = np.random.default_rng(0), 0
+    for _ in range(12):
+        hard, skill = rng.random(4000), 0.35 + 0.1 * rng.random(4)
+
+        def answer(study, job, hard=hard, skill=skill, rng=rng):
+            at = [study._state.items.place.get(name, 0) for name in job.items]
+            fresh = [f"q{job.fresh_from + k}" for k in range(job.fresh)]
+            at += range(job.fresh_from - 1, job.fresh_from - 1 + job.fresh) if job.fresh else []
+            own = skill[study.options.index(job.option)] + 0.4 * rng.random(len(at))
+            right = (hard[at] < own).astype(int).tolist()
+            study.tell(job, items=dict(zip([*job.items, *fresh], right, strict=True)))
+
+        study = nw.create_study(options=["a", "b", "c", "d"], eps=0.06)
+        for k, name in enumerate(study.options):
+            right = (hard[:100] < skill[k] + 0.4 * rng.random(100)).astype(int).tolist()
+            study.tell(option=name, items={f"q{j + 1}": one for j, one in enumerate(right)})
+        plan, before = study.plan(paths=19, on=1), study.frame("items").height
+        taken(study, answer, 0.06)
+        inside += plan.low <= study.frame("items").height - before <= plan.high
+    # Bands of 80 % hold 5 or fewer of 12 with probability below 0.004.
+    assert inside >= 6
+
+
+def test_rounds_are_planned():
+    rng = np.random.default_rng(1)
+    study = nw.create_study(
+        options=list("abc"), eps="5%", scale="log", goal="min", noise="symmetric", unit="s"
+    )
+    for k in range(12):
+        for name, mean in zip("abc", (1.0, 1.05, 1.3), strict=True):
+            study.tell(option=name, items={f"r{k}": float(mean * np.exp(0.03 * rng.standard_t(3)))})
+    plan = study.plan(paths=3, on=1)
+    assert plan.median < math.inf
+    assert plan.forecasts[0].counted == "reading"
+
+
+@pytest.mark.parametrize("eps", [1.0, 0.5, 0.3])
+def test_where_the_bound_was_small_enough_between_two_looks(eps):
+    """A bound of 8/√count, looked at when the count had grown by a fifth."""
+    looks = [(count, 8.0 / math.sqrt(count)) for count in (round(10 * 1.2**k) for k in range(25))]
+    last = next(at for at, (_, bound) in enumerate(looks) if bound <= eps)
+    found = reached_at(looks[last - 1], looks[last], eps, 1)
+    assert found == pytest.approx((8.0 / eps) ** 2, rel=0.02, abs=1.0)
+    assert reached_at((0, math.inf), (6, 0.1), eps, 1) == 6.0
+    assert reached_at((0, math.inf), (0, 0.1), eps, 1) == 0.0
+    assert reached_at((6, 2.0), (12, 0.9 * eps), eps, 3) in (9.0, 12.0)
+
+
+def test_trials_and_readings_are_counted_one_by_one():
+    study = nw.create_study(options=["A", "B"], eps=0.02)
+    for option, successes in (("A", 180), ("B", 176)):
+        study.tell(option=option, successes=successes, trials=200)
+    plan = study.plan(paths=3, on=1)
+    assert f"about {200 * plan.median:,.0f} more trials" in plan.sentence
+    assert "200 of an option at a time" in plan.sentence
+    read = nw.create_study(options=["A", "B"], eps=0.3)
+    for option, mean in (("A", 1.0), ("B", 1.2)):
+        read.tell(option=option, values=[mean - 0.3, mean, mean + 0.3, mean + 0.1, mean - 0.1, mean, mean])
+    assert "more readings" in read.plan(paths=3, on=1).sentence
+
+
+def test_the_resolution_is_a_difference_that_is_told_apart():
+    """Four of five studies with this difference tell it: 60 studies, false alarm below 0.001."""
+    names = ("p0", "p1")
+    found = nw.create_study(options=names, eps=0.1)
+    for name in names:
+        for value in (0.0, 0.2, -0.2):
+            found.tell(option=name, value=value, se=0.3)
+    apart = found.plan(paths=2, eps=0.5, on=1)
+    assert apart.resolution_text.startswith("Resolution: these 6 measurements can tell apart options that")
+    rng, told_apart = np.random.default_rng(2), 0
+    for _ in range(60):
+        study = nw.create_study(options=names, eps=0.1)
+        for name, mean in zip(names, (apart.resolution, 0.0), strict=True):
+            study.tell_many(
+                [{"option": name, "value": mean + 0.3 * rng.standard_normal(), "se": 0.3} for _ in range(3)]
+            )
+        certificate = study.certificate()
+        told_apart += certificate.option == "p0" and certificate.bound == 0.0
+    assert 36 <= told_apart <= 58
 
 
 def test_a_quiet_level_helps_and_the_plan_says_how_much():
@@ -178,10 +228,11 @@ def test_the_cheapest_of_a_menu():
     cheap = study.plan(menu=[(0.6, 1.0), (0.06, 2.0)], paths=3)
     dear = study.plan(menu={0.6: 1.0, 0.06: 1000.0}, paths=3)
     assert cheap.by_cost
-    assert "0.06 alone" in cheap.forecasts[0].name or cheap.forecasts[0].levels[-1].share > 0.5
-    assert dear.forecasts[-1].name == "sigma = 0.06 alone"
-    assert dear.forecasts[0].cost <= dear.forecasts[1].cost <= dear.forecasts[2].cost
-    assert "cheapest is" in dear.sentence
+    assert [forecast.name for forecast in cheap.forecasts] == ["sigma = 0.06", "sigma = 0.6"]
+    assert [forecast.name for forecast in dear.forecasts] == ["sigma = 0.6", "sigma = 0.06"]
+    assert dear.forecasts[0].cost <= dear.forecasts[1].cost
+    assert "cheapest is sigma = 0.6: a cost of about" in dear.sentence
+    assert "mix" not in str(dear)
     assert dear.without_quiet is None
 
 
@@ -219,12 +270,9 @@ def test_noise_that_goes_with_options_is_expected_of_them():
     plan = study.plan(paths=19)
     assert "noise as it was so far, option by option (sigma 0.25 to 1)" in str(plan)
     # As if every measurement were quiet half of the time, which no loud option ever is.
-    assert plan.median > 2 * study.plan(noise=[0.25, 1.0], compare=False, paths=19).median
-    ((_, menu),) = by_share(study._now(), None, True)
-    assert np.allclose(menu.sigma.mean() * menu.times, sigma, rtol=0.05)
-    path = path_of(question_of(study, menu, 0.5), truth, generator(0, "plan", 1))
-    path.go()
-    assert np.allclose(path._sigma, np.sqrt(1.0 / np.array(path._often)) * sigma[path._plus], rtol=0.05)
+    assert plan.median > 2 * study.plan(noise=[0.25, 1.0], paths=19).median
+    ((_, levels),) = by_share(study._now(), None)
+    assert np.allclose(levels.of_options(10), sigma, rtol=0.05)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +303,7 @@ def test_without_eps_it_must_be_given():
 
 def test_worlds_agree_with_what_was_measured():
     study = told_study()
-    worlds = draw_worlds(study._now(), 400, np.random.default_rng(0), 5.0)
+    worlds = draw_worlds(study._now(), 400, 0, 5.0)
     frame = study.frame("options")
     means, errors = frame["estimate"].to_numpy(), frame["se"].to_numpy()
     centred = worlds - worlds.mean(axis=1, keepdims=True)
@@ -278,7 +326,7 @@ def wide_study(model, **question):
 
 def test_with_deviations_worlds_are_as_wide_as_the_span_says():
     def ranges(study, span):
-        return np.ptp(draw_worlds(study._now(), 400, np.random.default_rng(0), span), axis=1)
+        return np.ptp(draw_worlds(study._now(), 400, 0, span), axis=1)
 
     linear = ranges(wide_study("linear"), 8.0)
     nearly = ranges(wide_study("linear+deviation", deviation=1e-3), 8.0)
@@ -300,7 +348,7 @@ def test_worlds_scatter_around_the_estimates_as_the_fit_does(model, block):
         value = float(7.0 + features[k] @ [0.9, -0.4, 0.3] + 0.5 * rng.normal())
         study.tell(option=f"A{k:02d}", value=value, se=0.3, block=block)
     fit = study._now().estimates
-    worlds = draw_worlds(study._now(), 4000, np.random.default_rng(1), 8.0)
+    worlds = draw_worlds(study._now(), 4000, 1, 8.0)
     apart = worlds - worlds[:, [0]]
     # The spread that the weights have draws them a little closer together than the ridge of the span does.
     assert np.abs(apart.mean(axis=0) - (fit.means - fit.means[0])).max() < 0.15

@@ -46,7 +46,7 @@ def plan(
         str | None, typer.Option(metavar="AMOUNT", help="The bound to reach; default: the study's.")
     ] = None,
     span: Span = None,
-    paths: Annotated[int, typer.Option(help="The largest number of futures that are simulated.")] = 60,
+    paths: Annotated[int, typer.Option(help="Number of simulated futures.")] = 19,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
     block: BlockSize = None,
     batch: Batch = None,

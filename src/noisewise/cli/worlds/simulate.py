@@ -62,7 +62,7 @@ def simulate(
         raise ValueError("`policies` must name at least one rule that fits; got none.")
     _check_folders(out, chart)
     if chart is not None:
-        from noisewise.charts.drawing.chart_files import check_suffix
+        from noisewise.charts.files import check_suffix
 
         check_suffix(chart)
     how = {"horizon": horizon, "replications": replications, "seed": seed, "stop": stop, "eps": eps}

@@ -175,12 +175,3 @@ class StudyModel(ABC):
     def n_unknowns(self) -> int:
         """How many numbers must be known before every option's value is, offsets of blocks apart."""
         return int(self.state.allowed().sum())
-
-    def milliseconds(self, connected: bool) -> tuple[float, float]:
-        """What a choice of the rule and a look at the certificate take, on a usual machine.
-
-        Args:
-            connected: Whether blocks or differences connect options.
-        """
-        look = 5.0 + 0.1 * self.n if connected else 1.0 + 1e-3 * self.n
-        return 0.5 + (5e-6 * self.n**2 if connected else 4e-4 * self.n), look

@@ -1,5 +1,6 @@
 """Who measures: threads, processes, an executor, or tasks of an event loop, all behind the same few calls."""
 
+import contextlib
 import functools
 import inspect
 import pickle
@@ -9,6 +10,7 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisewise.study.log.jobs import Job
@@ -241,17 +243,16 @@ def crew_of(measure: Any, workers: int, on: Any) -> Crew:
         return Threads(measure, workers)
     if on == PROCESSES:
         return Processes(measure, workers)
-    from noisewise.core.spreading.workers import is_place, workers_on
+    from noisewise.core.parallel import executor_on
 
-    if is_place(on):
-        there = workers_on(on)
-        return Futures(functools.partial(there.executor().submit, measure), there.close)
-    if callable(getattr(on, "submit", None)):
-        return Futures(lambda job: on.submit(measure, job), lambda: None)
-    raise ValueError(
-        f'`on` must be "{THREADS}", "{PROCESSES}", an executor, a Dask client, or the address or file of its '
-        f"scheduler; got {on!r}."
-    )
+    if isinstance(on, int) or (isinstance(on, str) and ":" not in on and not Path(on).is_file()):
+        raise ValueError(
+            f'`on` must be "{THREADS}", "{PROCESSES}", an executor, a Dask client, or the address or file of '
+            f"its scheduler; got {on!r}."
+        )
+    opened = contextlib.ExitStack()
+    executor = opened.enter_context(executor_on(on))
+    return Futures(functools.partial(executor.submit, measure), opened.close)
 
 
 def _tasks(measure: Any) -> Crew:

@@ -68,7 +68,7 @@ class LiveLine:
         """What the plan says is left; it is asked so seldom that it takes little of the time."""
         began = time.monotonic()
         try:
-            typical = self._study.plan(paths=PATHS, compare=False).median
+            typical = self._study.plan(paths=PATHS, on=1).median
         except ValueError:
             typical = math.inf
         took = time.monotonic() - began

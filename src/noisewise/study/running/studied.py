@@ -32,7 +32,7 @@ class Runnable(Protocol):
     def certificate(self) -> Certificate:
         """Which option to take now, and how far it can be from the best."""
 
-    def plan(self, *, paths: int, compare: bool) -> Any:
+    def plan(self, *, paths: int, on: int) -> Any:
         """How many more measurements it takes."""
 
     def cost_of(self, option: str) -> float:

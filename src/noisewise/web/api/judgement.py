@@ -144,7 +144,7 @@ async def plan(
     study: StudyName,
     visitor: Viewer,
     eps: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
-    paths: Annotated[int, Query(ge=2, le=1000)] = 60,
+    paths: Annotated[int, Query(ge=2, le=1000)] = 19,
     seed: Annotated[int, Query(ge=0, le=2**63 - 1)] = 0,
     block: Annotated[int | None, Query(ge=1, le=10_000)] = None,
     batch: Annotated[int | None, Query(ge=1, le=10_000)] = None,

@@ -22,7 +22,7 @@ class PlanningBody(StrictBody):
     menu: Annotated[list[NoiseLevelBody], Field(min_length=1, max_length=100, fail_fast=True)] | None = None
     eps: Amount | None = None
     span: Amount | None = None
-    paths: Annotated[int, Field(ge=2, le=1000)] = 60
+    paths: Annotated[int, Field(ge=2, le=1000)] = 19
     most: Annotated[int, Field(ge=1, le=10**9)] = 1_000_000
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     block: Annotated[int, Field(ge=1, le=10_000)] | None = None

@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, Response
 
-from noisewise.charts.inline.rows import SHAPES
+from noisewise.charts.svg import SHAPES
 from noisewise.core.support.text import printable
 from noisewise.web.api.answers import name_in_path
 from noisewise.web.auth.forms import csrf_token

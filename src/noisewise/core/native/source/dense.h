@@ -126,6 +126,11 @@ static void refresh_rows(const DenseModel *model, Layout layout, int64_t first, 
     }
 }
 
+static void refresh_all(const DenseModel *model, Layout layout)
+{
+    refresh_rows(model, layout, 0, model->columns.columns, true);
+}
+
 static inline void move_centre_to_estimate(const DenseModel *model)
 {
     const int64_t dim = model->step.size;

@@ -276,3 +276,11 @@ static void closest_races(const DenseModel *model, Layout layout, const Sketch *
     races_by_widths(model->means.at, model->squared_widths.at, model->scratch.at, candidates, n, leader, reach, rivals,
                     weights);
 }
+
+static void closest_races_independent(const IndependentModel *model, const Flag *candidates, int64_t leader, double reach,
+                                      double *reached, int64_t *rivals, double *weights)
+{
+    contrast_widths_independent(model, leader, reached, model->scratch.at);
+    races_by_widths(model->means.at, model->squared_widths.at, model->scratch.at, candidates, model->n, leader, reach,
+                    rivals, weights);
+}

@@ -8,30 +8,28 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define PY_ARRAY_UNIQUE_SYMBOL noisewise_arrays
-#ifndef IMPORTS_ARRAYS /* one file does */
-#define NO_IMPORT_ARRAY
-#endif
 #include <numpy/arrayobject.h>
 
 #include "constants.h"
 #include "verbs.h"
 
 /* The processor's table of verbs. */
-extern const Verbs *verbs;
+static const Verbs *verbs = &baseline_verbs;
 /* The classes of the two models, and whether all verbs are to run as NumPy for now. */
-extern PyObject *dense_class, *independent_class, *name_touched;
-extern int numpy_only;
+static PyObject *dense_class, *independent_class, *name_touched;
+static int numpy_only;
+
+/* Lengths that are known where a function is called cost nothing only inside the caller. */
+#ifdef __GNUC__
+#define ALWAYS_INLINE __attribute__((always_inline)) static inline
+#else
+#define ALWAYS_INLINE static inline
+#endif
 
 /* A call that touches this many numbers or more lets other threads run. */
 static const int64_t LONG_CALL = 1 << 15;
 
-/* A file's functions, by name and parameters, with the NumPy body of each. */
-typedef struct {
-    int size;
-    const char *const *names;
-    PyObject **bodies;
-} Table;
+/* All functions, by name and parameters, with the NumPy body of each. */
 #define PLACE(name, parameters) BODY_##name,
 #define WORD(name, parameters) #name,
 #define TABLE(NAMES) \
@@ -41,12 +39,6 @@ typedef struct {
 #define FUNCTION(name, parameters) \
     {#name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, \
      #name "($module, " parameters ")\n--\n\nThe compiled body of the verb."},
-
-/* bindings_of_rules.c */
-extern const Table table_of_rules;
-extern PyMethodDef functions_of_rules[];
-/* packing.c */
-PyObject *packed_words(PyObject *module, PyObject *value);
 
 /* ---- Reading arguments. Each answers OURS, ANOTHER (for NumPy) or WRONG (an exception is set). ---- */
 
@@ -62,46 +54,45 @@ typedef struct {
     IndependentModel separate;
 } Model;
 
-static inline Reading refuse(const char *what, int64_t got, int64_t wanted)
+static Reading refuse(const char *what, int64_t got, int64_t wanted)
 {
     PyErr_Format(PyExc_ValueError, "`%s` must have %lld entries to belong to the model; got %lld.", what,
                  (long long)wanted, (long long)got);
     return WRONG;
 }
 
-/* An array of a type and of so many dimensions, in C order; and writeable where it will be written. */
-static inline Reading read_array(PyObject *object, int type, int dimensions, bool written, void *at)
+static int64_t entries(int dimensions, const int64_t *lengths)
+{
+    int64_t product = 1;
+    for (int axis = 0; axis < dimensions; axis++) product *= lengths[axis];
+    return product;
+}
+
+/* An array of a type in C order, writeable where it will be written, with the lengths that it must have. */
+ALWAYS_INLINE Reading read_array(PyObject *object, int type, bool written, const char *what, void *at, int dimensions,
+                                 const int64_t *wanted)
 {
     if (!PyArray_CheckExact(object)) return ANOTHER;
     PyArrayObject *array = (PyArrayObject *)object;
-    const int wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | (written ? NPY_ARRAY_WRITEABLE : 0);
-    if (PyArray_TYPE(array) != type || PyArray_NDIM(array) != dimensions
-        || (PyArray_FLAGS(array) & wanted) != wanted || !PyArray_ISNOTSWAPPED(array))
+    const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | (written ? NPY_ARRAY_WRITEABLE : 0);
+    if (PyArray_TYPE(array) != type || PyArray_NDIM(array) != dimensions || (PyArray_FLAGS(array) & flags) != flags
+        || !PyArray_ISNOTSWAPPED(array))
         return ANOTHER;
+    for (int axis = 0; axis < dimensions; axis++)
+        if (PyArray_DIM(array, axis) != wanted[axis])
+            return refuse(what, PyArray_SIZE(array), entries(dimensions, wanted));
     *(void **)at = PyArray_DATA(array);
     return OURS;
 }
 
-static inline Reading read_row(PyObject *object, int type, bool written, int64_t size, const char *what, void *at)
+/* A length of an array of so many dimensions; -1 of anything else. */
+static inline int64_t length_of(PyObject *object, int dimensions, int axis)
 {
-    const Reading read = read_array(object, type, 1, written, at);
-    if (read == OURS && PyArray_DIM((PyArrayObject *)object, 0) != size)
-        return refuse(what, PyArray_DIM((PyArrayObject *)object, 0), size);
-    return read;
+    if (!PyArray_CheckExact(object) || PyArray_NDIM((PyArrayObject *)object) != dimensions) return -1;
+    return PyArray_DIM((PyArrayObject *)object, axis);
 }
 
-static inline Reading read_matrix(PyObject *object, int64_t rows, int64_t columns, const char *what, Matrix *matrix)
-{
-    const Reading read = read_array(object, NPY_DOUBLE, 2, true, &matrix->at);
-    if (read != OURS) return read;
-    const npy_intp *lengths = PyArray_DIMS((PyArrayObject *)object);
-    if (lengths[0] != rows || lengths[1] != columns) return refuse(what, lengths[0] * lengths[1], rows * columns);
-    matrix->rows = rows;
-    matrix->columns = columns;
-    return OURS;
-}
-
-static inline Reading read_columns(PyObject *object, Model *model)
+static inline Reading read_columns(PyObject *object, Model *model, Matrix *columns)
 {
     if (!PyArray_CheckExact(object)) return ANOTHER;
     PyArrayObject *array = (PyArrayObject *)object;
@@ -113,95 +104,61 @@ static inline Reading read_columns(PyObject *object, Model *model)
     else if (flags & NPY_ARRAY_F_CONTIGUOUS) model->layout = BY_ACTION;
     else return ANOTHER;
     if (type == NPY_FLOAT) model->layout |= SINGLE;
-    model->dense.columns.at = PyArray_DATA(array);
-    model->dim = model->dense.columns.rows = PyArray_DIM(array, 0);
-    model->n = model->dense.columns.columns = PyArray_DIM(array, 1);
+    columns->at = PyArray_DATA(array);
+    model->dim = columns->rows = PyArray_DIM(array, 0);
+    model->n = columns->columns = PyArray_DIM(array, 1);
     return model->n > 0 && model->dim > 0 ? OURS : ANOTHER;
 }
 
 #define MUST(reading) do { const Reading read_ = (reading); if (read_ != OURS) return read_; } while (0)
-#define ROW(place, field, length) \
-    do { \
-        MUST(read_row(PyTuple_GET_ITEM(tuple, place), NPY_DOUBLE, true, (length), #field, &model->kind.field.at)); \
-        model->kind.field.size = (length); \
-    } while (0)
-
-static inline Reading read_dense(PyObject *tuple, Model *model)
+static Reading read_independent(PyObject *tuple, Model *model)
 {
-#define kind dense
-    MUST(read_columns(PyTuple_GET_ITEM(tuple, 0), model));
-    const int64_t dim = model->dim, n = model->n;
-    MUST(read_matrix(PyTuple_GET_ITEM(tuple, 1), dim, dim + 1, "factor", &model->dense.factor));
-    ROW(2, pivots, dim);
-    ROW(3, reciprocals, dim);
-    ROW(4, centre, dim);
-    ROW(5, squared_widths, n);
-    ROW(6, means, n);
-    ROW(7, floors, n);
-    ROW(8, tally, TALLIES);
-    MUST(read_matrix(PyTuple_GET_ITEM(tuple, 9), dim, BATCH, "halves", &model->dense.halves));
-    MUST(read_row(PyTuple_GET_ITEM(tuple, 10), NPY_INT64, true, BATCH, "batch", &model->dense.batch.at));
-    model->dense.batch.size = BATCH;
-    ROW(11, half, dim);
-    ROW(12, step, dim);
-    ROW(13, row, dim + 1);
-    ROW(14, scratch, n);
+    IndependentModel *to = &model->separate;
+    PyObject *touched = PyObject_GetAttr(PyTuple_GET_ITEM(tuple, 0), name_touched);
+    if (!touched) return WRONG;
+    const int64_t rows = length_of(touched, 1, 0);
+    const Reading read = read_array(touched, NPY_INT64, false, "touched", &to->touched.at, 1, &rows);
+    const bool shared = Py_REFCNT(touched) > 1; /* the model's own, which lives as long as the model */
+    Py_DECREF(touched);
+    MUST(shared ? read : ANOTHER);
+    const int64_t n = length_of(PyTuple_GET_ITEM(tuple, 5), 1, 0), q = length_of(PyTuple_GET_ITEM(tuple, 3), 2, 0);
+    if (n <= 0 || q < 0) return ANOTHER;
+#define ARRAY(place, field, dimensions, ...) \
+    MUST(read_array(PyTuple_GET_ITEM(tuple, place), NPY_DOUBLE, true, #field, &to->field.at, dimensions, \
+                    (int64_t[]){__VA_ARGS__}));
+    ARRAY(1, own, 1, n)
+    ARRAY(2, loads, 2, rows, q)
+    ARRAY(3, border, 2, q, q)
+    ARRAY(4, squared_widths, 1, n)
+    ARRAY(5, means, 1, n)
+    ARRAY(6, tally, 1, TALLIES)
+    ARRAY(7, scratch, 1, n)
+    for (int64_t r = 0; r < rows; r++)
+        if (to->touched.at[r] < 0 || to->touched.at[r] >= n) return refuse("touched", to->touched.at[r], n);
+    to->touched.size = to->loads.rows = rows;
+    to->loads.columns = to->border.rows = to->border.columns = q;
+    to->own.size = to->squared_widths.size = to->means.size = to->scratch.size = to->n = n;
+    to->tally.size = TALLIES;
+    *model = (Model){true, BY_FEATURE, n, q, to->means.at, to->squared_widths.at, to->scratch.at, .separate = *to};
+    return OURS;
+}
+
+static inline Reading read_DenseModel(PyObject *tuple, Model *model, DenseModel *to);
+
+static inline Reading read_model(PyObject *object, Model *model)
+{
+    PyObject *class = (PyObject *)Py_TYPE(object);
+    if (class == independent_class && PyTuple_GET_SIZE(object) == 8) return read_independent(object, model);
+    if (class != dense_class) return ANOTHER;
+    MUST(read_DenseModel(object, model, &model->dense));
     model->independent = false;
     model->means = model->dense.means.at;
     model->squared_widths = model->dense.squared_widths.at;
     model->scratch = model->dense.scratch.at;
     return OURS;
-#undef kind
 }
 
-static inline Reading read_independent(PyObject *tuple, Model *model)
-{
-#define kind separate
-    PyObject *means = PyTuple_GET_ITEM(tuple, 5);
-    if (!PyArray_CheckExact(means) || PyArray_NDIM((PyArrayObject *)means) != 1) return ANOTHER;
-    const int64_t n = PyArray_DIM((PyArrayObject *)means, 0);
-    PyObject *touched = PyObject_GetAttr(PyTuple_GET_ITEM(tuple, 0), name_touched);
-    if (!touched) return WRONG;
-    const Reading read = read_array(touched, NPY_INT64, 1, false, &model->separate.touched.at);
-    int64_t rows = 0;
-    if (read == OURS) rows = PyArray_DIM((PyArrayObject *)touched, 0);
-    const bool shared = Py_REFCNT(touched) > 1; /* the model's own, which lives as long as the model */
-    Py_DECREF(touched);
-    MUST(shared ? read : ANOTHER);
-    model->separate.touched.size = rows;
-    PyObject *border = PyTuple_GET_ITEM(tuple, 3);
-    if (!PyArray_CheckExact(border) || PyArray_NDIM((PyArrayObject *)border) != 2) return ANOTHER;
-    const int64_t q = PyArray_DIM((PyArrayObject *)border, 0);
-    ROW(1, own, n);
-    MUST(read_matrix(PyTuple_GET_ITEM(tuple, 2), rows, q, "loads", &model->separate.loads));
-    MUST(read_matrix(border, q, q, "border", &model->separate.border));
-    ROW(4, squared_widths, n);
-    ROW(5, means, n);
-    ROW(6, tally, TALLIES);
-    ROW(7, scratch, n);
-    for (int64_t r = 0; r < rows; r++)
-        if (model->separate.touched.at[r] < 0 || model->separate.touched.at[r] >= n)
-            return refuse("touched", model->separate.touched.at[r], n);
-    model->independent = true;
-    model->layout = BY_FEATURE;
-    model->n = model->separate.n = n;
-    model->dim = q;
-    model->means = model->separate.means.at;
-    model->squared_widths = model->separate.squared_widths.at;
-    model->scratch = model->separate.scratch.at;
-    return n > 0 ? OURS : ANOTHER;
-#undef kind
-}
-
-static inline Reading read_model(PyObject *object, Model *model)
-{
-    PyObject *class = (PyObject *)Py_TYPE(object);
-    if (class == dense_class && PyTuple_GET_SIZE(object) == 15) return read_dense(object, model);
-    if (class == independent_class && PyTuple_GET_SIZE(object) == 8) return read_independent(object, model);
-    return ANOTHER;
-}
-
-static inline Reading read_number(PyObject *object, double *number)
+static inline Reading read_float(PyObject *object, double *number)
 {
     *number = PyFloat_AsDouble(object);
     return *number == -1.0 && PyErr_Occurred() ? WRONG : OURS;
@@ -220,37 +177,91 @@ static inline Reading read_index(PyObject *object, int64_t n, const char *what, 
     return OURS;
 }
 
-static inline Reading read_length(PyObject *object, int64_t *n)
+static Reading read_word(PyObject *object, uint32_t *word)
 {
-    if (!PyArray_CheckExact(object) || PyArray_NDIM((PyArrayObject *)object) != 1) return ANOTHER;
-    *n = PyArray_DIM((PyArrayObject *)object, 0);
-    return *n > 0 ? OURS : ANOTHER;
+    const unsigned long long number = PyLong_Check(object) ? PyLong_AsUnsignedLongLong(object) : UINT64_MAX;
+    if (PyErr_Occurred()) PyErr_Clear(); /* below 0, or longer still */
+    *word = (uint32_t)number;
+    return number <= UINT32_MAX ? OURS : ANOTHER;
 }
 
-static inline Reading read_values(PyObject *object, int64_t n, const char *what, double **at)
+/* Rows of the model. */
+static Reading check_rows(const int64_t *rows, int64_t size, int64_t n, const char *what)
 {
-    return read_row(object, NPY_DOUBLE, false, n, what, at);
+    for (int64_t j = 0; j < size; j++)
+        if (rows[j] < 0 || rows[j] >= n) {
+            PyErr_Format(PyExc_IndexError, "`%s` must be rows from 0 to %lld; got %lld.", what, (long long)(n - 1),
+                         (long long)rows[j]);
+            return WRONG;
+        }
+    return OURS;
 }
 
-static inline Reading read_mask(PyObject *object, int64_t n, bool written, const char *what, Flag **at)
+/* The rivals in the races that count are rows. */
+static Reading check_races(const int64_t *rivals, const double *weights, int64_t n)
 {
-    return read_row(object, NPY_BOOL, written, n, what, at);
+    int64_t races = 0;
+    while (races < RACES && weights[races] > 0.0) races++;
+    return check_rows(rivals, races, n, "rivals");
 }
 
-static inline PyObject *new_row(int64_t n, double **at)
+static Reading check_filled(const History *history)
 {
-    npy_intp length = n;
-    PyObject *row = PyArray_SimpleNew(1, &length, NPY_DOUBLE);
-    if (row) *at = PyArray_DATA((PyArrayObject *)row);
-    return row;
+    const int64_t told = history->filled.at[0], used = history->filled.at[1];
+    if (told < 0 || told > history->rewards.size) return refuse("filled", told, history->rewards.size);
+    if (used < 0 || used > history->curvature.size) return refuse("filled", used, history->curvature.size);
+    return OURS;
 }
 
-static inline PyObject *new_square(int64_t dim, double **at)
+static Reading check_room(const History *history, int64_t action, int64_t n)
 {
-    npy_intp lengths[2] = {dim, dim};
-    PyObject *square = PyArray_SimpleNew(2, lengths, NPY_DOUBLE);
-    if (square) *at = PyArray_DATA((PyArrayObject *)square);
-    return square;
+    const int64_t slot = history->slot_of.at[action], place = slot < 0 || n == 1 ? history->filled.at[1] : slot;
+    if (history->filled.at[0] < history->rewards.size && place < history->vectors.rows) return OURS;
+    PyErr_SetString(PyExc_IndexError, "`history` must have room for a measurement; it is full.");
+    return WRONG;
+}
+
+/* Every measurement's slot is one that is used. */
+static Reading check_slots(const History *history)
+{
+    const int64_t told = history->filled.at[0], used = history->filled.at[1];
+    for (int64_t t = 0; t < told; t++)
+        if (history->slots.at[t] < 0 || history->slots.at[t] >= used) return refuse("slots", used, told);
+    return told > 0 ? OURS : ANOTHER;
+}
+
+/* Corners in the order of binary numbers are as many as there are numbers. */
+static Reading check_corners(const Vertices *shape)
+{
+    const int64_t bits = shape->right.columns;
+    return shape->gray && (bits > 40 || shape->right.rows != (int64_t)1 << bits) ? ANOTHER : OURS;
+}
+#define DIM(shape) ((shape).left.columns + (shape).right.columns)
+
+static Reading read_Sketch(PyObject *tuple, const Model *model, Sketch *sketch)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 3) return ANOTHER;
+    PyObject *codes = PyTuple_GET_ITEM(tuple, 0);
+    const int64_t blocks = length_of(codes, 3, 0), dim = model->dim;
+    if (blocks <= 0) {
+        sketch->codes.blocks = 0;
+        return blocks < 0 ? ANOTHER : OURS;
+    }
+    if (blocks * TILE < model->n) return refuse("sketch", blocks * TILE * dim, model->n * dim);
+    MUST(read_array(codes, NPY_INT8, false, "sketch", &sketch->codes.at, 3, (int64_t[]){blocks, dim, TILE}));
+    MUST(read_array(PyTuple_GET_ITEM(tuple, 1), NPY_DOUBLE, true, "axes", &sketch->axes.at, 2, (int64_t[]){dim, dim}));
+    sketch->codes.blocks = blocks;
+    sketch->codes.columns = TILE;
+    sketch->codes.rows = sketch->axes.rows = sketch->axes.columns = sketch->centre.size = dim;
+    return read_array(PyTuple_GET_ITEM(tuple, 2), NPY_DOUBLE, false, "centre", &sketch->centre.at, 1, &dim);
+}
+
+static PyObject *new_array(double **at, int dimensions, const int64_t *lengths)
+{
+    npy_intp shape[2] = {lengths[0], dimensions > 1 ? lengths[1] : 1};
+    PyObject *array = PyArray_SimpleNew(dimensions, shape, NPY_DOUBLE);
+    if (array) *at = PyArray_DATA((PyArrayObject *)array);
+    return array;
 }
 
 static inline PyObject *hand_over_to(PyObject *body, const char *name, PyObject *const *args, Py_ssize_t n_args,
@@ -275,11 +286,5 @@ static inline PyObject *hand_over_to(PyObject *body, const char *name, PyObject 
 /* Do the work, without the interpreter's lock where it is long. */
 #define WORK(size, statement) \
     if ((size) >= LONG_CALL) { Py_BEGIN_ALLOW_THREADS statement; Py_END_ALLOW_THREADS } else { statement; }
-#define DENSE_ONLY(name, model) \
-    if ((model).independent) return HAND_OVER(name);
-/* From MANY actions on, the NumPy body spreads blocks of them over threads. */
-#define FEW_ONLY(name, model) \
-    if ((model).n >= (int64_t)MANY) return HAND_OVER(name);
-#define SIZE(model) ((model).n * ((model).dim + 1))
 
 #endif

@@ -153,10 +153,6 @@ class Linear(StudyModel):
         """Weights and a level."""
         return int(self.features.shape[1]) + 1
 
-    def milliseconds(self, connected: bool) -> tuple[float, float]:
-        """In proportion to the covariances there are, and to the numbers that all vectors have."""
-        return 0.6 + 5e-6 * self.n**2, 1.8 + 5e-4 * self.n * (self.features.shape[1] + 1)
-
 
 def _dense_rows(features: Floats, sums: Sums, shared: SharedUnknowns) -> Floats:
     level = sums.minus < 0

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from noisewise.charts.inline.plane import Plane, Point
-from noisewise.charts.inline.rows import axis_row, band_row, bar_row
-from noisewise.charts.inline.scale import Scale, scale_of
+from noisewise.charts.svg import Plane, Point, Scale, axis_row, band_row, bar_row, scale_of
 from noisewise.core.support.words import about, counted, in_unit, percent
 from noisewise.study.certificate.check import residuals_to_show
 from noisewise.study.inputs.value_scale import ValueScale

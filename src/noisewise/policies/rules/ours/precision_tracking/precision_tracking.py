@@ -195,7 +195,7 @@ def plan(params: Params, state: State) -> None:
 
 def _begin_phase_if_worth_it(params: Params, state: State) -> None:
     """A new phase, if even from nothing it needs much less precision for the next claim than this one."""
-    from noisewise.designs.directions import Differences
+    from noisewise.designs.transductive import Differences
 
     rows = np.flatnonzero(state.candidates)
     claim = float(state.claims[rows].min())
@@ -221,7 +221,7 @@ def _begin_phase_if_worth_it(params: Params, state: State) -> None:
 
 def _value_of(setting: Setting, shares: Floats, rows: Any) -> float:
     """The largest ``yᵀV⁻¹y`` over the differences of these actions under a design."""
-    from noisewise.designs.directions import Differences
+    from noisewise.designs.transductive import Differences
 
     support = np.flatnonzero(shares)
     model = new_dense(setting.columns, 1e-12 * setting.radius.max_norm**2)

@@ -1,1 +1,0 @@
-"""Charts inside a page: plain SVG that grows and shrinks with it; no script, no library."""

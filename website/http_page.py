@@ -1,0 +1,179 @@
+"""The page of the JSON interface, made from its types."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from noisewise.stores import MemoryStorage
+from noisewise.study import Study, create_study
+from noisewise.web.app import make_app
+from noisewise.web.auth.roles import Role, role_of, routes_of
+from website.names import arguments
+
+HEAD = """\
+# The JSON interface
+
+Everything that a server of [`noisewise serve`](serve.md) takes and answers, operation by operation. A running
+server shows the same as OpenAPI at `/api/v1/openapi.json`.
+
+- A body is one JSON object; unknown fields, and numbers in quotes, are refused.
+- Names of studies in addresses: `~1` stands for `/`, and `~0` for `~`.
+- Answers about a study carry an `ETag`, the number of its last event: `If-None-Match` asks for news only,
+  `If-Match` changes nothing that has changed meanwhile. `Idempotency-Key` makes a request count once, however
+  often it is sent.
+- Every refusal is `application/problem+json`, with a sentence in `detail`. The table at the end lists what
+  each status means.
+"""
+#: Headers and parameters that many operations share, and the head of the page explains.
+SHARED = ("study", "if-match", "if-none-match", "idempotency-key")
+#: The method of a study that an operation calls, where that is not the last word of its address.
+CALLS = {"studies": create_study, "asks": Study.ask, "tells": Study.tell, "imports": Study.tell_many}
+#: What is explained nowhere else, because it means the same everywhere.
+COMMON = {
+    "allow_missing_se": "Take rows without an error bar as bare values.",
+    "arm": "Whether the block is a trial in which every option is an arm.",
+    "batch": "How many are measured at once.",
+    "block": "What measurements share: a day, a plate, a run.",
+    "budget": "How many measurements there are at most.",
+    "by": "Who it was; with tokens, the name of the token is taken.",
+    "certificate": "As it was answered, or exported.",
+    "ci": "The two ends of a confidence interval; `level` says which.",
+    "cost": "What this measurement did cost.",
+    "counts": "Whether shares in the table are successes out of trials.",
+    "decimal": "Whether numbers are written with a point or a comma.",
+    "descending": "The largest first.",
+    "ending": "`jsonl`, `csv` or `parquet`.",
+    "eps": "How far from the best is good enough.",
+    "event": "The number of the event.",
+    "id": "The number of the task or of the link.",
+    "ignore": "Columns of the table to leave out.",
+    "instrument": "What it was measured with.",
+    "items": "Values by item, for options that are measured on the same ones.",
+    "jobs": "Suggestions, by their names such as `ask-1`.",
+    "last-event-id": "The last event that was received; the stream goes on after it.",
+    "layout": "How trials stand in the table: differences, or one row per arm.",
+    "level": "Of the confidence interval.",
+    "limit": "How many rows at most.",
+    "log": "An exported log, as JSON lines.",
+    "looks": "How many moments to look at.",
+    "measurement": "Its name, such as `m-7`.",
+    "minus": "The option that was subtracted, of a measured difference.",
+    "n": "How many readings.",
+    "name": "The name of the study.",
+    "note": "Anything worth keeping.",
+    "option": "Its name.",
+    "options": "Names, or rows with the same columns as the first options.",
+    "paths": "How many futures to play.",
+    "plus": "The option that was subtracted from, of a measured difference.",
+    "probe": "Whether to measure an option, or the difference of two.",
+    "reason": "Why, in a sentence; the log keeps it.",
+    "seed": "Of the random numbers.",
+    "sigma": "The error bars of the opportunities.",
+    "successes": "How many of the trials went well.",
+    "tells": "Measurements, told together: all of them or none.",
+    "trials": "How many there were.",
+    "value": "What was measured; `12.3(4)` says its error bar as well.",
+    "var": "The error bar, squared.",
+    "what": "Which table.",
+}
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def http_reference() -> str:
+    """The whole page."""
+    app = make_app(MemoryStorage())
+    said = app.openapi()
+    roles = {(method, path): role_of(route) for method, path, route in routes_of(app.routes)}
+    groups: dict[str, list[str]] = {}
+    statuses: dict[str, str] = {}
+    for path, operations in said["paths"].items():
+        for method in (word for word in METHODS if word in operations):
+            operation = Operation(method, path, operations[method], said["components"]["schemas"])
+            role = roles[method.upper(), path]
+            groups.setdefault(operation.said["tags"][0], []).extend(operation.lines(role))
+            statuses |= operation.refusals()
+    lines = [HEAD]
+    for group, rows in groups.items():
+        lines += [f"## {group.capitalize()}", "", *rows]
+    lines += ["## Refusals", "", "| status | what it means |", "|---|---|"]
+    lines += [f"| {status} | {text} |" for status, text in sorted(statuses.items())]
+    return "\n".join(lines) + "\n"
+
+
+class Operation(NamedTuple):
+    """One operation, as OpenAPI describes it."""
+
+    method: str
+    path: str
+    said: dict[str, Any]
+    schemas: dict[str, Any]
+
+    def lines(self, role: Role | None) -> list[str]:
+        """What it does, what it takes, what it answers, and who may call it."""
+        rows = [*self._parameters(), *self._body()]
+        done = next(status for status in self.said["responses"] if status.startswith("2"))
+        kinds = ", ".join(f"`{kind}`" for kind in self.said["responses"][done].get("content", {}))
+        who = "For everybody." if role is None else f"Needs the role {role.word}."
+        lines = [f"### `{self.method.upper()} {self.path}`", "", _one_line(self.said["description"]), ""]
+        if rows:
+            lines += ["| takes | type | what it is |", "|---|---|---|", *rows, ""]
+        return [*lines, f"{who} Answers {done}" + (f" with {kinds}." if kinds else "."), ""]
+
+    def refusals(self) -> dict[str, str]:
+        """What each status means that is no success."""
+        answers = self.said["responses"].items()
+        return {status: answer["description"] for status, answer in answers if not status.startswith("2")}
+
+    def _parameters(self) -> Iterator[str]:
+        for one in self.said.get("parameters", ()):
+            if one["name"].lower() not in SHARED:
+                name = {"query": "?", "header": "header "}.get(one["in"], "") + one["name"]
+                text = one.get("description") or COMMON.get(one["name"], "")
+                yield _row(name, one["schema"], one.get("required", False), text)
+
+    def _body(self) -> Iterator[str]:
+        """The fields of its body; what the type does not explain, the study's own method does."""
+        body = self.said.get("requestBody", {}).get("content", {}).get("application/json")
+        if body is None:
+            return
+        word = self.path.rpartition("/")[2]
+        known = arguments(CALLS.get(word, getattr(Study, word, None)))
+        models = _named(body["schema"])
+        for model in models:
+            schema = self.schemas[model]
+            needed = schema.get("required", ()) if len(models) == 1 else ()
+            for field, kind in schema.get("properties", {}).items():
+                text = kind.get("description") or known.get(field) or COMMON.get(field, "")
+                yield _row(field, kind, field in needed, text)
+
+
+def _named(schema: dict[str, Any]) -> list[str]:
+    """The models that a body may be."""
+    if "$ref" in schema:
+        return [schema["$ref"].rpartition("/")[2]]
+    choices = schema.get("anyOf", schema.get("oneOf", []))
+    return [name for choice in choices for name in _named(choice)]
+
+
+def _row(name: str, schema: dict[str, Any], needed: bool, text: str) -> str:
+    bar = text.replace("\\|", "|").replace("|", "\\|")
+    return f"| `{name}` | {'**needed** ' if needed else ''}{_type(schema)} | {_one_line(bar)} |"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """A type in a word or two."""
+    if "$ref" in schema:
+        return f"`{schema['$ref'].rpartition('/')[2]}`"
+    if "enum" in schema:
+        return ", ".join(f"`{choice}`" for choice in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    for choices in (schema.get("anyOf"), schema.get("oneOf")):
+        if choices:
+            return " or ".join(dict.fromkeys(_type(one) for one in choices if one.get("type") != "null"))
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    return str(schema.get("type", "anything"))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
