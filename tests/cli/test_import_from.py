@@ -147,7 +147,7 @@ def test_a_study_can_begin_with_a_file_of_another_tool(tmp_path):
     assert "3 options" in said(
         run("init", named, "--from", f"hyperfine:{HYPERFINE}", "--goal", "min", "--eps", 1)
     )
-    assert "looks like none that is read" in refused(
+    assert "holds no records" in refused(
         "init", tmp_path / "c.db", "--from", fixture("asv", "case.json"), "--eps", 1
     )
     assert "flags on columns are for tables" in refused(

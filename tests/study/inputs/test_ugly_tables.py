@@ -196,14 +196,14 @@ COLUMNS = [
     Ugly(
         "its error is not used",
         "alloy,HV,HV_se\nA,1.5,0.4\n",
-        "map={'option': 'alloy', 'value': 'HV', 'se': 'HV_se'} to use it, or ignore=['HV_se']",
+        "'se': 'HV_se'} to use it, or ignore=['HV_se']",
         (),
         {"map": MAP},
     ),
     Ugly(
         "sd without n is not used",
         "alloy,HV,stdev\nA,1.5,0.4\n",
-        "(sd needs n, the number of",
+        "'sd': 'stdev'",
         (),
         {"map": MAP},
     ),

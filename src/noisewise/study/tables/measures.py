@@ -61,9 +61,6 @@ def measures(table: Layout, names: list[Column]) -> list[Measure]:
     few = [c for c in columns if c.n_levels <= 0.4 * len(c.cells)]
     varied = [c for c in few if any(c.crosses(o) for o in few if o is not c)]  # settings of a design
     values = [c for c in values if c not in varied] or values
-    if not values and not found:  # whatever else may be a result
-        never = (*ERRORS, "rank", "key", "size")
-        values = [c for c in columns if not c.constant and not c.numbers_rows and not c.says(*never)]
     if any(c.says("value") and not c.says("before") for c in values):
         values = [c for c in values if c.says("value") or not c.says("quantile", "extreme", "quartile")]
     for c in values:
@@ -102,9 +99,14 @@ def _counts(columns: list[Column]) -> tuple[list[Measure], list[Column]]:
             continue
         rates = [c for c in columns if c not in (hits, tries) and c.is_ratio(hits, tries)]
         # Visitors that converted, seeds that germinated: a participle counts what happened.
-        named = hits.says("successes") or (
-            not hits.says("size", "value", "metric")
-            and any(re.fullmatch(r"(?!speed)[a-z]{3,}ed", word) for word in words_of(hits.name))
+        right = hits.said.get("metric") in ("correct", "passed", "success", "pass")
+        named = (
+            hits.says("successes")
+            or (right and tries.says("size"))
+            or (
+                not hits.says("size", "value", "metric")
+                and any(re.fullmatch(r"(?!speed)[a-z]{3,}ed", word) for word in words_of(hits.name))
+            )
         )
         counted = tries.says("size") or (tries.constant and len(columns) <= 4)
         score = 2.5 * named + 1.5 * (counted and not tries.says("successes")) + 3.0 * bool(rates)

@@ -19,6 +19,7 @@ from noisewise.study.tables.readings import Candidate, candidates, distinct, sca
 #: Points by which the best reading must be ahead of all others to be taken without a question.
 MARGIN = 1.0
 MOST_CHOICES = 3
+_ERROR_BARS = ("se", "sd", "var", "lo", "hi")
 _NAMES = ("option", "item", "block", "plus", "minus")
 
 
@@ -283,12 +284,16 @@ def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int 
 
 def _best_layout(source: Any, decimal: str | None = None) -> Layout:
     tables, problem = [], ""
-    for grid in read_grids(source):
+    for grid in (grids := read_grids(source)):
         try:
             table = layout_of(grid, decimal)
         except ValueError as reason:
             problem = str(reason)
             continue
+        alike = [one for one in grids if one is not grid and one.rows.head(1).equals(grid.rows.head(1))]
+        if alike and grid.name:
+            listed = ", ".join(repr(one.name) for one in alike)
+            table.notes.append(f"other sheets hold such a table as well: {listed}")
         table.notes += [f"sheet {grid.name!r}"] if grid.name else []
         tables.append(table)
     if not tables:
@@ -313,7 +318,7 @@ def _asked(table: Layout, given: dict[str, list[str]], n: int | None, where: str
     for odd in sorted({name for names in given.values() for name in names} - known):
         listed = ", ".join(sorted(known - {HEADER, CELL, "", "#1"})[:12])
         raise ValueError(f"The table has no column {odd!r}; it has {listed}.")
-    found = [one for one in candidates(table) if _fits(one, given)]
+    found = [one for one in (_stated(one, given) for one in candidates(table)) if _fits(one, given)]
     if not found:
         raise ValueError(
             "No reading fits the cells: say which column is the option and which one the result, "
@@ -322,9 +327,20 @@ def _asked(table: Layout, given: dict[str, list[str]], n: int | None, where: str
     about, choices = _choose(found, table, given.keys())
     if about == "n" and n is not None and len(choices) == 1:
         about = ""
-    notes = (*table.notes, *_error_bars_beside_sizes(choices[0]))
+    notes = (*table.notes, *_odd_cells(choices[0]), *_error_bars_beside_sizes(choices[0]))
     readings = tuple(_reading(one, n, where) for one in choices)
     return Table("asks" if about else "read", readings, _QUESTIONS.get(about, ""), notes)
+
+
+def _odd_cells(one: Candidate) -> list[str]:
+    """What is said of texts among the numbers of a result, whose rows are left out."""
+    odd = one.result.cells.is_not_null().to_numpy() & np.isnan(one.result.values)
+    if one.result.kind != "number" or not odd.any():
+        return []
+    listed = ", ".join(
+        repr(cell[:20]) for cell in one.result.cells.filter(pl.Series(odd)).unique().sort()[:3]
+    )
+    return [f"{int(odd.sum())} rows without a number in {one.result.sources[0]!r} ({listed}) left out"]
 
 
 def _error_bars_beside_sizes(one: Candidate) -> list[str]:
@@ -338,6 +354,25 @@ def _error_bars_beside_sizes(one: Candidate) -> list[str]:
         return []
     what, role, why = meant
     return [f"{bar.name!r} looks like {what}: {why}. If so, say --map {role}={shlex.quote(bar.name)}"]
+
+
+def _stated(one: Candidate, given: Mapping[str, list[str]]) -> Candidate:
+    """The candidate with the error bars, numbers, items and blocks that people state."""
+    mine, names = _plain(one), {name: c for c in one.table.columns for name in (*c.sources, c.name)}
+    said = {
+        role: [names[name] for name in columns if name in names]
+        for role, columns in given.items()
+        if role in (*_ERROR_BARS, "n", "item", "block") and mine.get(role) != columns
+    }
+    if not said or any(c.numbers is None for r, cs in said.items() for c in cs if r not in ("item", "block")):
+        return one
+    gone = {*_ERROR_BARS} if {*said} & {*_ERROR_BARS} else set()
+    gone |= {"item", "block"} if {*said} & {"item", "block"} else set()
+    roles = {role: columns for role, columns in one.roles.items() if role not in gone} | said
+    if "sd" not in roles:
+        roles.pop("n", None)
+    ask = one.ask if one.ask not in ("error", "n") else ""
+    return replace(one, roles=roles, ask="n" if "sd" in roles and "n" not in roles else ask)
 
 
 def _fits(one: Candidate, given: Mapping[str, Iterable[str]]) -> bool:
@@ -391,7 +426,6 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
         if mine.is_bare:
             words = ("quantile", "metric", "value")
             close = other.score > mine.score - 2.0 and not value.was_set
-            close = close and bool(value.said or not value.whole or not mine.value.said)
             scale = scale_of(value)  # ratings of several attributes
             close = close or (scale is not None and scale == scale_of(mine.value) and not value.said)
             both = value.says(*words) and mine.value.says(*words)

@@ -20,7 +20,7 @@ from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.networks.shared_rows import about_shared_rows
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.strange_cells import SHORTENED, is_spreadsheet_error
-from noisewise.study.inputs.tables import read_whole
+from noisewise.study.inputs.tables import ENDINGS, read_whole, split_sheet
 from noisewise.study.intake.columns.interval_cells import with_ends, with_level
 from noisewise.study.intake.columns.mapping import Mapped, map_columns, take_columns
 from noisewise.study.intake.roles import COUNT, NAME, PROBES, READINGS, ROLE
@@ -177,7 +177,7 @@ def understand(
         if studies or not isinstance(source, str | PathLike):
             raise
         table, unread = None, problem
-    from noisewise.study.intake.columns.whole import is_sheet, understand_whole
+    from noisewise.study.intake.columns.whole import has_names, is_sheet, understand_whole
 
     wanted = table is None or not is_sheet(
         [n for n in table.frame.columns if n not in (*ignore, *others)], map
@@ -195,8 +195,8 @@ def understand(
             raise
         except ValueError as reason:
             if table is None:
-                raise unread from reason
-            if map is None:
+                raise (unread if split_sheet(str(source))[0].suffix.lower() in ENDINGS else reason) from None
+            if map is None and not has_names(table.frame.columns):
                 raise
     assert table is not None
     if studies:

@@ -39,7 +39,13 @@ def is_sheet(columns: Sequence[str], map: Mapping[str, Any] | None) -> bool:
     if map is not None:
         return bool(set(map) & {*LITERAL}) or any("{" in str(column) for column in map.values())
     roles = {key_of(name) for name in columns} - {*FOR_PEOPLE}
-    return roles <= ROLE.keys() and bool(roles & {*PROBES}) and bool(roles & {*RESULTS, "ci", "item", "job"})
+    return roles <= ROLE.keys() and has_names(columns)
+
+
+def has_names(columns: Sequence[str]) -> bool:
+    """Whether a column is called option, or as another thing that was measured, and one value or the like."""
+    roles = {key_of(name) for name in columns}
+    return bool(roles & {*PROBES}) and bool(roles & {*RESULTS, "ci", "item", "job"})
 
 
 def understand_whole(
@@ -65,6 +71,8 @@ def understand_whole(
     if table.kind != "read":
         raise UndecidedError(table, argument)
     reading = table.only
+    if sheets := [note for note in table.notes if note.startswith("other sheets")]:
+        raise ValueError(f"The workbook has several sheets that may be meant ({sheets[0]}); say which.")
     frame = reading.whole
     origin = reading.layout.places
     around = pl.DataFrame({c.name: c.cells for c in table.columns if c.name})
@@ -92,12 +100,12 @@ def understand_whole(
         made = _of_trials(frame, layout, names, words)
         frame, remarks = made.frame, made.remarks[1:]
     guesses = [f"{reading}", *table.notes]
-    units = units_of({role: names[0] for role, names in reading.roles.items() if len(names) == 1})
+    percent = [role for role, parts in reading.parts.items() if any("%" in cell for cell in parts[0].some)]
+    units = units_of({role: one[0] for role, one in reading.roles.items() if len(one) == 1}, percent)
     unused = [name for name in reading.not_used if not columns_called(list(others), name)]
     return Understood(
         ReadTable(around, words=words), frame, sources, units, unused, guesses, True, words, decimal, layout,
-        remarks=remarks, shown=shown, bounds=_bounds(reading),
-    )  # fmt: skip
+        remarks=remarks, shown=shown, bounds=_bounds(reading), percent='value' in percent)  # fmt: skip
 
 
 def _source(names: Sequence[str]) -> str:
