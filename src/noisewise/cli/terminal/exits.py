@@ -22,8 +22,6 @@ MEANINGS = {
 }
 #: What they mean for a command that has more than "done", "wrong" and "interrupted".
 EXITS: dict[str, dict[int, str]] = {
-    "init": {WITHHELD: "a question about the table has to be answered; the flags are printed"},
-    "import": {WITHHELD: "a question about the table has to be answered; the flags are printed"},
     "certify": {
         DONE: "measuring may stop; with `--verify`: the log agrees",
         DIFFERS: "with `--verify`: the log disagrees",

@@ -364,6 +364,8 @@ def _stated(one: Candidate, given: Mapping[str, list[str]]) -> Candidate:
         for role, columns in given.items()
         if role in (*_ERROR_BARS, "n", "item", "block") and mine.get(role) != columns
     }
+    if {*given} & {*_ERROR_BARS} and one.ask == "error":
+        one = replace(one, ask="n" if "sd" in one.roles and "n" not in one.roles else "")
     if not said or any(c.numbers is None for r, cs in said.items() for c in cs if r not in ("item", "block")):
         return one
     gone = {*_ERROR_BARS} if {*said} & {*_ERROR_BARS} else set()

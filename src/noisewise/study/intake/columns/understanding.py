@@ -186,6 +186,7 @@ def understand(
         try:
             found = understand_whole(
                 source if table is None or isinstance(source, str | PathLike) else table.frame,
+                table,
                 map=map, ignore=ignore, decimal=decimal, where=where, n=n, words=words, others=others,
             )  # fmt: skip
             if table is None and " cells " in str(unread) and len(found.guesses) == 1:

@@ -50,6 +50,7 @@ def has_names(columns: Sequence[str]) -> bool:
 
 def understand_whole(
     source: Any,
+    plain: ReadTable | None,
     *,
     map: Mapping[str, str | Sequence[str]] | None,
     ignore: Sequence[str],
@@ -94,7 +95,8 @@ def understand_whole(
     whole = [role for role in frame.columns if role in ROLE and ROLE[role].kind == COUNT]
     frame = frame.with_columns(pl.col(name).cast(pl.Int64) for name in whole if _is_whole(frame[name]))
     shown = frame
-    layout, remarks = None, ()
+    layout: str | None = None
+    remarks: tuple[str, ...] = ()
     if reading.kind in _OF_TRIALS and not {"item", "winner"} & {*reading.roles}:
         layout, names = _OF_TRIALS[reading.kind]
         made = _of_trials(frame, layout, names, words)
@@ -103,9 +105,15 @@ def understand_whole(
     percent = [role for role, parts in reading.parts.items() if any("%" in cell for cell in parts[0].some)]
     units = units_of({role: one[0] for role, one in reading.roles.items() if len(one) == 1}, percent)
     unused = [name for name in reading.not_used if not columns_called(list(others), name)]
+    lines = None
+    if plain is not None and plain.lines is not None and len(table.columns[0].cells) == len(plain.lines):
+        lines = plain.lines[origin][kept.to_numpy()]
+    name = "" if plain is None else plain.name
+    described = ReadTable(around, name, lines, words=words)
     return Understood(
-        ReadTable(around, words=words), frame, sources, units, unused, guesses, True, words, decimal, layout,
-        remarks=remarks, shown=shown, bounds=_bounds(reading), percent='value' in percent)  # fmt: skip
+        described, frame, sources, units, unused, guesses, True, words, decimal, layout, remarks=remarks,
+        shown=shown, bounds=_bounds(reading), percent="value" in percent,
+    )  # fmt: skip
 
 
 def _source(names: Sequence[str]) -> str:
