@@ -43,6 +43,7 @@ NAMES = (
     "coverage_kinds",
     "evidence_events",
     "one_look",
+    "small_tables",
     "items",
     "commands",
     "advice",

@@ -48,7 +48,6 @@ BY_FILE = (
     "golden/test_oracle.py",
     "cli/test_clusters.py",
     "core/test_parallel.py",
-    "spreading/test_spread.py",
     "running/test_run_elsewhere.py",
     "showing/test_report_in_a_browser.py",
     "pages/test_in_a_browser.py",

@@ -1,4 +1,4 @@
-"""The pictures of docs/serve-pages.md: ``python -m tools.page_pictures docs/images``."""
+"""The pictures of docs/serve.md: ``python -m tools.page_pictures docs/images``."""
 
 import base64
 import sys
@@ -19,41 +19,11 @@ from noisewise.web.auth.tokens import TokenFile
 PICTURES = (
     ("serve-studies", "/", 1280, 640, False),
     ("serve-study", "/s/hardness/", 1280, 1330, False),
-    ("serve-dark", "/s/models/", 1280, 900, True),
     ("serve-tell", "/s/hardness/measurements", 1280, 900, False),
-    ("serve-new", "/new", 1280, 1000, False),
-    ("serve-paste", "/s/hardness/paste", 1280, 1060, False),
     ("serve-check", "/s/hardness-repeat/check", 1280, 1030, False),
-    ("serve-report", "/s/models/report", 1280, 760, False),
     ("serve-phone", "/s/models/", 400, 1100, False),
 )
-#: What is typed on a page, and whether that leads to another one.
-NEW = """(() => {
-  const form = document.querySelector('.new-study');
-  form.querySelector('[value=results]').click();
-  form.elements.name.value = 'alloys, November';
-  form.elements.eps.value = '0.5';
-  const rows = ['alloy,HV [GPa],HV_se [GPa],Cu', 'A-01,21.2,0.4,1', 'A-02,22.4,0.4,2', 'A-01,21.4,0.4,1'];
-  form.elements.table.value = rows.join('\\n');
-  form.querySelector('[value=preview]').click();
-})()"""
-CHOSEN = """(() => {
-  const form = document.querySelector('.new-study');
-  ['option', 'value', 'se', 'feature'].forEach((role, at) => { form.elements['role.' + at].value = role; });
-  form.querySelector('[value=preview]').click();
-})()"""
-PASTED = """(() => {
-  const form = document.querySelector('form[action=paste]');
-  const rows = ['option,value,se,day', 'A-14,21.1,0.6,Mon', 'A-02,20.9,0.6,Mon', 'A-41,19.9,0.6,Mon'];
-  form.elements.table.value = rows.join('\\n');
-  form.querySelector('[value=preview]').click();
-})()"""
-SHARED = """(() => {
-  const form = document.querySelector('form[action=share]');
-  form.elements.name.value = 'the reviewers of our paper';
-  form.querySelector('button').click();
-})()"""
-STEPS = {"serve-new": (NEW, CHOSEN), "serve-paste": (PASTED,), "serve-report": (SHARED,)}
+#: What is typed into the form of the page on which a measurement is told.
 TYPED = """(() => {
   const form = document.querySelector('form[action=tell]');
   form.what.value = 'A-16';
@@ -105,10 +75,6 @@ def main(folder):
                 wait_until(lambda: browser.run(finished), "the whole page")  # noqa: B023
                 if name == "serve-tell":
                     browser.run(TYPED)
-                for step in STEPS.get(name, ()):
-                    browser.run(step)
-                    browser.loaded_anew()
-                if name == "serve-tell":
                     wait_until(lambda: browser.run(PREVIEWED), "the preview")
                 clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
                 shot = browser._ask("Page.captureScreenshot", format="png", clip=clip)

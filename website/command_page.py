@@ -1,11 +1,13 @@
 """The page of the command line, made from the commands."""
 
-from typing import Any
+from typing import Any, get_args
 
-import typer
+import click
 
 from noisewise.cli.app import app
-from noisewise.cli.terminal.exits import as_table
+from noisewise.cli.commands import READ
+from noisewise.cli.exits import as_table
+from noisewise.operations.table import field_names, load_table
 
 HEAD = """\
 # Command line
@@ -15,7 +17,8 @@ HEAD = """\
 Every change of a study is written whole
 or not at all. `NO_COLOR` is respected; words fit 80 columns where there is no terminal; warnings and progress
 bars go to standard error.
-Shell completion: `noisewise --install-completion`.
+Shell completion: `eval "$(_NOISEWISE_COMPLETE=bash_source noisewise)"` in `~/.bashrc`, or with
+`zsh_source` or `fish_source`.
 
 Problems, schedules and rules take options after colons: `sphere:n_actions=100:dim=10`,
 `log-uniform:low=0.01`, `weighted_oful:noise=sub-gaussian`.
@@ -35,62 +38,15 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.race/1` | `runs` and `written`, as above (`demo --rules`) |
 | `noisewise.demo/1` | `study`, `certificate`, `course` (a list of `measurements`, `bound`, `candidates`), \
 `measurements`, `comparisons`, `uniform`, `written` |
-| `noisewise.init/1` | `study`, `options` (how many), `model`, `notes`, `policy`, `budget` (or `null`), \
-`looks` |
+{fields}
 | `noisewise.run/1` | `study`, `made` (whether this run made it), `measured`, `failed` (numbers), `seconds`, \
 `ended` (why), `failures` (a list of `job`, `option`, `reason`), `certificate` |
-| `noisewise.ask/1` | `study`, `jobs`, `dry_run`, `written` |
-| `noisewise.tell/1` | `study`, `measurement`, `warnings` (sentences about what looks like a slip) |
-| `noisewise.amend/1` | `study`, `measurement` |
-| `noisewise.import/1` | `study`, `told`, `items`, `known`, `voided`, `empty`, `unasked`, `pending` \
-(numbers), `amended`, `missing` \
-(ids of measurements), `unused_columns`, `dry_run`, `understood`, `notes` |
-| `noisewise.status/1` | `study`, `options`, `measurements` (numbers), `model`, `goal`, `eps`, \
-`confidence`, `policy`, `budget`, `budget_left` (measurements, or `null`), `pending` (jobs), `certificate`, \
-`notes`, `deviation`, `extra_scatter` (the sizes in use, or `null`) |
-| `noisewise.best/1` | `study`, `named` (or `null`), `option`, `estimate`, `bound`, `reached`, `sentence`, \
-`candidates`, \
-`verdict`, `largest_estimate`, `largest_estimate_value`, `rank`, `n_compared`, `withheld` |
-| `noisewise.certify/1` | `study`, `certificate`, `remedy` (what to do first if it is withheld), `written` |
-| `noisewise.verify/1` | `study`, `agrees`, `problem` (`certify --verify`) |
-| `noisewise.verify-log/1` | `fits`, `verdicts` (a list of `what`, `study`, `n_events`, `head`, \
-`event`, `problem`, `said`): the command `verify` |
-| `noisewise.check/1` | `study`, `ok`, `reduced_chi_square`, `freedom`, `p_value`, `expected`, `problems`, \
-`notes`, `worst`, `remedies` (what to do, in words), \
-`advice` (arguments of `switch` that would help: `model`, `deviation`, `extra_scatter`), \
-`causes` (the likeliest first: `cause`, `words`, `rows`, `remedy`, and `fit`, what it would be then), \
-`left_out` (`what`, `name`, `key`, `reduced_chi_square`, `freedom`: the fit without each suspicious row, \
-block or option) |
-| `noisewise.switch/1` | `study`, `model`, `deviation`, `extra_scatter` (the sizes in use), `was` (the model \
-before), `looks`, `certificate` |
-| `noisewise.plan/1` | `study`, `sentence`, `eps`, `confidence`, `bound` (now), `by_cost`, \
-`block` (measurements in a coming block, or `null`), `batch`, `rule`, `assumed` (in words), \
-`forecasts` (see below; the first is the one asked for, of a menu the cheapest), \
-`withheld` (why no certificate would be given now), `notes`, `looks` |
-| `noisewise.worth/1` | `study`, `sentence`, `information`, `precision`, `equivalent`, `looks`, \
-`measurements` (the ledger: see below), `groups` (with `--by`), `written` |
-| `noisewise.slot/1` | `study`, `slots`: see below |
-| `noisewise.report/1` | `study`, `sentence`, `written` |
-| `noisewise.void/1` | `study`, `measurement`, `reason` |
-| `noisewise.fail/1` | `study`, `job`, `reason` |
-| `noisewise.release/1` | `study`, `jobs` |
-| `noisewise.exclude/1`, `noisewise.include/1` | `study`, `option`, `reason` (of the first) |
-| `noisewise.add/1` | `study`, `added` |
-| `noisewise.list/1` | `studies` (names), `states` (a list of `name`, `state`, `leader`, `bound`, \
-`bound_text`, `measurements`, `options`, `last_change`, `problem`; `state` is ready, not yet, \
-withheld, no results or unreadable, and `null` where no certificate was computed) |
-| `noisewise.rename/1` | `study`, `was` |
-| `noisewise.export/1` | `study`, `what`, `rows` (a list; with `--out` how many), `written`; the log itself \
-is [JSON lines](storage.md) |
-| `noisewise.rebuild/1` | `study`, `events` |
-| `noisewise.backup/1` | `studies`, `written` |
-| `noisewise.restore/1` | `written`, `kept` (what the old file is called now, or `null`) |
 | `noisewise.arena/1` | `against`, `standings`, `matches`, `ratios` (lists: see below), `horizon`, `seed`, … |
 | `noisewise.paper/1` | `passed`, `checks` (a list of `section`, `name`, `passed`, `detail`), `written` |
 
 - A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, if announced, after, never),
   `guarantee`,
-  `cost`, `needs_horizon`, `fixed_set`, `compiled`, `order_free`, `pools`, `reconstruction`, `reference`,
+  `cost`, `needs_horizon`, `fixed_set`, `order_free`, `pools`, `reconstruction`, `reference`,
   `year`.
 - A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`, `block` (its name),
   `minus` (the other option of a difference), `together` (the first job of those that are meant for one new
@@ -125,12 +81,7 @@ is [JSON lines](storage.md) |
 - A row of the ledger has `id`, `option`, `minus`, `value`, `sigma`, `block`, `instrument`, `quiet`,
   `precision`, `precision_share`, `information` (nats), `share`, `bound_before`, `bound_after` (`null`: none,
   or not looked at); a group the sums, and `measurements`.
-- A slot has `sigma`, `option`, `minus` (of a difference), `cost` (of both options, if a difference), `usual`
-  (measurements of the median noise that are worth the same), `information`, `se_before` and `se_after` (of
-  the option or the difference; null while nothing is known), `bound_before`, `bound_after` (null also while
-  the certificate is `withheld`), `rival`, `recommended`, `block` (that it is thought to be in), `opens`
-  (whether it is the first there), `policy` (the one that `ask` follows, if it is not race).
-- A run has `policy`, `options`, `replications`, `engine` (what ran it: "plain" or "compiled"),
+- A run has `policy`, `options`, `replications`,
   `simple_regret`, `standard_error`, `best_found`, `cumulative_regret`, `total_precision`, `regret_bound`,
   `covered`, `rounds`, `stopped_early`: means over the replications at the end; `best_found`, `covered` and
   `stopped_early` are shares. A run of `simulate` also has `rank` (by simple regret; equal means share one),
@@ -138,20 +89,36 @@ is [JSON lines](storage.md) |
   `reason`.
 - A standing has `policy`, `geometric_mean`, `low`, `high`, `worst`, `rank`, `compared`, `found`, `rounds`,
   `covered`, `microseconds`; a match `cell`, `policy`, `regret`, `low`, `high`, `found`, `certified`,
-  `rounds`, `precision`, `covered`, `misses`, `microseconds`, `engine`; a ratio `cell`, `policy`, `against`,
+  `rounds`, `precision`, `covered`, `misses`, `microseconds`; a ratio `cell`, `policy`, `against`,
   `ratio`, `low`, `high`, `difference`, `error`. docs/arena.md explains them.
 """
 
 
 def reference() -> str:
     """The whole page."""
-    command: Any = typer.main.get_command(app)
-    pages = [HEAD.replace("{exits}", as_table()), _page("noisewise", command)]
-    pages += [_page(f"noisewise {name}", sub) for name, sub in command.commands.items()]
-    return "\n".join([*pages, TAIL])
+    context = click.Context(app, info_name="noisewise")
+    pages = [HEAD.replace("{exits}", as_table()), _page("noisewise", app)]
+    for name in (READ, *app.list_commands(context)):
+        shown = "noisewise" if name == READ else f"noisewise {name}"
+        pages.append(_page(shown, app.get_command(context, name)))
+    return "\n".join([*pages, TAIL.replace("{fields}", _fields())])
+
+
+def _fields() -> str:
+    """The fields of every operation's JSON."""
+    rows = []
+    for name, op in load_table().items():
+        if "shell" in op.on:
+            kinds = [one for one in (op.outcome, *get_args(op.outcome)) if isinstance(one, type)]
+            for kind in kinds:
+                shown = ", ".join(f"`{one}`" for one in field_names(kind) if one != "more")
+                about = "" if op.opens == "store" else "`study`, "
+                rows.append(f"| `noisewise.{getattr(kind, 'schema', name)}/1` | {about}{shown} |")
+    return "\n".join(rows)
 
 
 def _page(name: str, command: Any) -> str:
-    context = typer.Context(command, info_name=name, max_content_width=88, terminal_width=88)
+    context = click.Context(command, info_name=name, max_content_width=88, terminal_width=88)
     text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
-    return f"## `{name}`\n\n```text\n{text}\n```\n"
+    title = f"{name} TABLE" if name == "noisewise" and command is not app else name
+    return f"## `{title}`\n\n```text\n{text}\n```\n"

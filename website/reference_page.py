@@ -1,13 +1,17 @@
 """The page of all public names, made from the public names and what the code says about them."""
 
+import dataclasses
 import importlib
 import inspect
 import textwrap
 from typing import Any, NamedTuple
 
 import noisewise as nw
-from noisewise.policies.shell.options import SharedOptions
+from noisewise.rules.rule import Rule
 from website.names import Line, described, explanation, members, public_names
+
+#: The options that all rules have, which docs/policies.md explains.
+SHARED = tuple(field.name for field in dataclasses.fields(Rule))  # type: ignore[arg-type]
 
 HEAD = """\
 # Reference
@@ -65,12 +69,6 @@ SECTIONS = (
         pages=True,
     ),
     PagePart(
-        "Policies",
-        "noisewise.policies",
-        "A rule with its state, behind ask, tell and recommend: [policies](policies.md).",
-        "nw.policies.",
-    ),
-    PagePart(
         "Sets of actions",
         "noisewise.sets",
         "A list of actions, or a set that cannot be listed: [infinite sets](infinite-sets.md).",
@@ -107,7 +105,7 @@ SECTIONS = (
     PagePart(
         "Bounds as numbers",
         "noisewise.theory",
-        "What a sequence of sigmas is worth, by the theorems: [notes on the paper](notes-on-the-paper.md).",
+        "What a sequence of sigmas is worth, by the theorems: [the paper in numbers](paper.md).",
         "nw.theory.",
     ),
     PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
@@ -178,7 +176,7 @@ def _functions_first(item: tuple[str, Any]) -> tuple[bool, bool, str]:
 
 def _row(section: PagePart, name: str, value: Any) -> Line:
     at_the_top = name in nw.__all__ or (section.module not in SUBJECTS and getattr(nw, name, None) is value)
-    shared = SharedOptions.declared if section.pages else ()
+    shared = SHARED if section.pages else ()
     row = described("nw." if at_the_top else section.prefix, name, value, shared)
     page = f" [More](rules/{name}.md)." if section.pages and inspect.isfunction(value) else ""
     return Line(row.code, row.text + page)

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 from tests.support.clusters import small_cluster
-from typer.testing import CliRunner
 
 from noisewise.cli import app
 from noisewise.paper.report import Report

@@ -7,7 +7,7 @@ import sys
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli import app, main
@@ -35,11 +35,11 @@ def test_no_line_of_the_list_of_commands_is_cut_off():
 
 
 def test_policies_lists_every_rule():
-    listed = json.loads(run("policies", "--json").stdout)
+    listed = json.loads(run("rules", "--json").stdout)
     assert listed["schema"] == "noisewise.policies/1"
     assert {row["name"] for row in listed["policies"]} == set(nw.POLICIES)
     assert all(row["what"].endswith(".") for row in listed["policies"])
-    described = run("policies").stdout
+    described = run("rules").stdout
     assert all(f"\n{name}\n" in f"\n{described}" for name in nw.POLICIES)
     assert described.count("guarantee: ") == described.count("cost per round: ") == len(nw.POLICIES)
     assert "sees sigma: before the choice (privileged)" in described

@@ -5,7 +5,7 @@ import random
 import shlex
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli.app import app
@@ -72,15 +72,14 @@ class Fuzzer:
             (["import", store, "-", "--map", some("value=value", "value=value,se=se", "se=-")], table),
             (["void", store, some("m-1", "k1"), some("wrong")], None),
             (["amend", store, some("m-1"), some("typo"), "--value", some("1.5"), *self.extras()], None),
-            (["fail", store, some("ask-1"), some("cracked")], None),
+            (["release", store, some("ask-1"), "--failed", some("cracked")], None),
             (["release", store, some("ask-1"), some("ask-2")], None),
             (["exclude", store, some("C"), some("gone")], None),
-            (["include", store, some("C")], None),
+            (["exclude", store, some("C"), "--undo"], None),
             (["add", store, some("D", "E"), some("F")], None),
             (["switch", store, "--extra-scatter", some("0.1", "estimate", "0")], None),
-            (["slot", store, some("0.1", "0.5")], None),
             (["export", store, "--what", some("measurements", "options", "events")], None),
-            *[([name, store], None) for name in ("status", "best", "certify", "check", "worth")],
+            *[([name, store], None) for name in ("status", "certify", "check", "worth")],
         ]
         return self.random.choice(options)
 

@@ -150,7 +150,7 @@ def test_a_study_can_begin_with_a_file_of_another_tool(tmp_path):
     assert "holds no records" in refused(
         "init", tmp_path / "c.db", "--from", fixture("asv", "case.json"), "--eps", 1
     )
-    assert "flags on columns are for tables" in refused(
+    assert "what is said about columns is for tables" in refused(
         "init", tmp_path / "d.db", "--from", HYPERFINE, "--eps", 1, "--map", "value=x"
     )
 

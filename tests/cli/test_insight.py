@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli import app
-from noisewise.cli.studies.outlook import read_menu, read_noise
+from noisewise.operations.values import costs, shares
 
 
 def run(*arguments):
@@ -54,8 +54,8 @@ def test_a_report_says_what_it_would_take_if_it_is_asked_to(store, tmp_path):
 
 
 def test_levels():
-    assert read_noise([]) is None
-    assert read_menu([]) is None
-    assert read_noise(["0.3", "0.03@0.1"]) == [(0.3, 0.9), (0.03, 0.1)]
-    assert read_noise(["0.3@2", "0.1@1"]) == [(0.3, 2.0), (0.1, 1.0)]
-    assert read_menu(["0.3@5"]) == [(0.3, 5.0)]
+    assert shares(()) is None
+    assert costs([]) is None
+    assert shares(["0.3", "0.03@0.1"]) == [[0.3, 0.9], [0.03, 0.1]]
+    assert shares(["0.3@2", "0.1@1"]) == [[0.3, 2.0], [0.1, 1.0]]
+    assert costs(["0.3@5"]) == [[0.3, 5.0]]

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from noisewise.cli.terminal.lines import wrapped
+from noisewise.cli.printing import wrapped
 
 SENTENCES = (
     "",

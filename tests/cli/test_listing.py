@@ -4,7 +4,7 @@ import pytest
 from tests.support.commands import plain, run
 
 import noisewise as nw
-from noisewise.cli.studies import listing
+from noisewise.operations import look as listing
 
 
 @pytest.fixture
@@ -42,11 +42,11 @@ def test_certificates_are_left_out_on_demand_and_when_they_take_long(store, monk
     quick = plain("list", store, "--quick")
     assert [row["state"] for row in quick["states"]] == [None] * 4
     assert sorted(row["measurements"] for row in quick["states"]) == [0, 2, 2, 5]
-    monkeypatch.setattr(listing, "SECONDS", -1.0)
+    monkeypatch.setattr(listing, "PATIENCE", -1.0)
     said = run("list", store).stdout
-    assert "4 without a certificate, because it takes long" in said
+    assert "4 without a certificate, which takes long" in said
     assert said.count("…") >= 12
-    assert "because it takes long" not in run("list", store, "--quick").stdout
+    assert "which takes long" not in run("list", store, "--quick").stdout
 
 
 def test_a_study_that_cannot_be_read_does_not_hide_the_others(store, monkeypatch):

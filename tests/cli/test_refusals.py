@@ -11,8 +11,7 @@ from tests.support.commands import run
 
 import noisewise as nw
 from noisewise.cli.app import main
-from noisewise.cli.terminal.flags import translate
-from noisewise.cli.terminal.refusals import refuse_unknown_flags, sentence_of
+from noisewise.cli.printing import sentence_of
 
 FILES = {
     "ok.csv": "option,value,se\nA,1,0.1\nB,2,0.1\n",
@@ -50,11 +49,11 @@ REFUSED = [
     ("init n.db A B --model linar --eps .1", "Did you mean 'linear'?"),
     ("init n.db A B --model linear --eps .1", "--span must be given for --model linear"),
     ("init n.db features.csv --id name --features z --model linear --span 1 --eps .1", "--features must name columns of OPTIONS"),
-    ("init n.db missing.csv --eps .1", "'missing.csv' looks like a file, and there is none"),
+    ("init n.db missing.csv --eps .1", "OPTIONS must be names or a table; 'missing.csv' looks like a file that does not exist"),
     ("init n.db A B --goal maximum --eps .1", "--goal must be one of 'max', 'min'; got 'maximum'."),
     ("init n.db A B --eps .1 --budget 0", "--budget must be at least 1; got 0."),
     ("init n.db A B --eps .1 --bounds 1 0", "--bounds must be (lo, hi) with lo below hi"),
-    ("init n.db A B --eps .1 --policy vaeee", "there is no rule 'vaeee'"),
+    ("init n.db A B --eps .1 --policy vaeee", "unknown rule 'vaeee'"),
     ("init n.db A B --eps .1 --items missing.csv", "--items must be a file that exists"),
     ("init n.db A B --eps .1 --items -3", "--items must be at least 1; got -3."),
     ("init n.db A B --eps .1 --items features.csv", "--items must be a table with a column item"),
@@ -80,7 +79,7 @@ REFUSED = [
     ("tell s.db A abc --se .1", "VALUE must be a number"),
     ("tell s.db A 1 --se -1", "--se -1.0 is not a standard error, which is above 0."),
     ("tell s.db A 1 --se 0", "make the study with --noise-floor"),
-    ("tell s.db A 1 --se 0,4", "--se must have a decimal point: 0.4."),
+    ("tell s.db A 1 --se 0,4", "--se must have a decimal point, as in 0.4;"),
     ("tell s.db A 1 --se .1 --var .2", "give exactly one of se, var, sd+n"),
     ("tell s.db A 1 --sd .1", "Give --n as well, or use --se."),
     ("tell s.db A 1 --n 3", "--n goes with --sd, the scatter of n readings; got --n 3 without it."),
@@ -100,7 +99,7 @@ REFUSED = [
     ("tell s.db A 2 --se .1 --key k1", "key k1 already told with 1; you sent 2. Use amend on m-1"),
     ("tell s.db A 1 --se .1 --cost -1", "--cost must lie between 0 and 1e+50"),
     ("tell s.db A 1 --blok x", "there is no option --blok. Did you mean '--block'?"),
-    ("tell i.db A 1", "tell --items q17=1,q18=0 (or a table with a column item)"),
+    ("tell i.db A 1", "tell --items ITEM=VALUE,... (or a table with a column item)"),
     ("tell i.db A --items q=1", "'q' is not among the 20 items of this study."),
     ("tell i.db A --items q", "--items must look like q17=1,q18=0; got 'q'."),
     ("tell i.db A --items q=x", "--items must be a number"),
@@ -125,10 +124,10 @@ REFUSED = [
     ("amend s.db k1 why --se -1", "--se -1.0 is not a standard error"),
     ("void s.db k11 why", "got 'k11'. Did you mean 'k1'?"),
     ("void s.db m-1 ''", "REASON must say why"),
-    ("fail s.db ask-99 why", "JOB must be a suggestion of this study"),
+    ("release s.db ask-99 --failed why", "JOB must be a suggestion of this study"),
     ("release s.db ask-1 ask-99", "JOB must be a suggestion of this study (the latest: ask-1, ask-2); got 'ask-99'."),
     ("exclude s.db Z why", "'Z' is not in the catalogue"),
-    ("include s.db A", "A is not excluded."),
+    ("exclude s.db A --undo", "A is not excluded."),
     ("add s.db A", "option 'A' is in the catalogue already."),
     ("add f.db more.csv", "option 'E' has 'abc' for y, which is a number in this study."),
     ("rename s.db nosuch new", "there is no study 'nosuch' in this store"),
@@ -139,10 +138,7 @@ REFUSED = [
     ("plan s.db --menu .3", "--menu must look like 0.3@5, a sigma and its cost; got '.3'"),
     ("plan s.db --paths 0", "--paths must be at least 2"),
     ("plan s.db --noise 1 --menu 1@2", "say either --noise (levels with their shares) or --menu (levels with their costs)."),
-    ("plan i.db", "`noisewise ask` says which come next"),
-    ("slot s.db -1", "SIGMA must be a finite number above 0; got -1.0."),
-    ("slot s.db .1 --probe pair", "--probe must be one of 'option', 'difference'"),
-    ("slot s.db .1 --budget 1", "--budget needs costs"),
+    ("plan i.db", "measure at least 2 items of every option first"),
     ("report s.db --out x.txt", "--out must end in .html; got 'x.txt'."),
     ("report s.db --out nodir/x.html", "--out must be in a folder that exists"),
     ("switch s.db", "say what to switch: --model, --deviation, --extra-scatter, --span or --final"),
@@ -153,7 +149,7 @@ REFUSED = [
     ("import s.db run.json --from asv", "'run.json': it must have 'version'. It looks like a file of hyperfine."),
     ("import s.db run.json --from hyperfine --unit kg", "'run.json': times in s cannot be told in 'kg': the unit must be one of ns"),
     ("import s.db run.json --from hyperfine --only B --choose exit_codes=any", "'run.json': no option is called 'B'"),
-    ("import s.db sums.csv --from sums", "'count' and 'users' could both be n; name the column: say --choose n=COLUMN."),
+    ("import s.db sums.csv --from sums", "'count' and 'users' could both be n; name it by choosing n=COLUMN."),
     ("import s.db sums.csv --from sums --choose m=users", "has no choice 'm'; it has unit, option, n"),
     ("import s.db sums.csv --from sums --choose n=user", "there is no column 'user' for n; there are 'name', 'users'"),
     ("import s.db sums.csv --from auto --choose n=users --block b --only A --as Z", "'Z' is not in the catalogue (3 options). --add adds it"),
@@ -161,12 +157,12 @@ REFUSED = [
     ("init n.db --from sums.csv --eps 1", "It looks like a file of sums: --from sums:sums.csv reads it."),
     ("run missing.db -- ./measure {option}", "there is no 'missing.db'. --new, options and --eps make it."),
     ("certify s.db --verify missing.json", "--verify must be a certificate as JSON; there is no file 'missing.json'."),
-    ("certify s.db --verify cert.json", "--verify must be a certificate as JSON; 'cert.json' is not."),
+    ("certify s.db --verify cert.json", "--verify must be a certificate as JSON."),
     ("export s.db --what nothing", "--what must be one of 'log'"),
     ("export s.db --out nodir/x.jsonl", "--out must be in a folder that exists"),
     ("export s.db --what options --out x.txt", "--out must end in one of .csv, .parquet, .jsonl"),
-    ("rebuild r.db missing.jsonl", "LOG must be an exported log; there is no file 'missing.jsonl'."),
-    ("rebuild r.db log.jsonl", "LOG must be an exported log of a study"),
+    ("restore r.db missing.jsonl", "BACKUP must be an exported log; there is no file 'missing.jsonl'."),
+    ("restore r.db log.jsonl", "BACKUP must be an exported log of a study"),
     ("backup s.db s.db", "PATH must be a new file; 's.db' exists and stays as it is."),
 ]  # fmt: skip
 #: What only Python calls so, and what nobody should read.
@@ -221,24 +217,10 @@ def test_what_only_the_system_says_by_a_number_is_a_sentence():
     assert sentence_of(KeyError("a sentence.")) == "a sentence."
 
 
-def test_negative_numbers_are_no_flags_and_typing_errors_are():
-    flags = {"tell": frozenset(("--se", "--block"))}
-    refuse_unknown_flags(["tell", "s.db", "A", "-1.5", "--se=0.1"], flags)
-    refuse_unknown_flags(["tell", "s.db", "--se", "0.1", "--", "--odd", "1"], flags)
-    refuse_unknown_flags(["status", "--whatever"], flags)
-    with pytest.raises(ValueError, match=r"there is no option --sse\. Did you mean '--se'"):
-        refuse_unknown_flags(["tell", "s.db", "--sse", "1"], flags)
-
-
-def test_what_is_to_be_typed_is_not_translated():
-    words = {"value": "VALUE", "se": "--se", "extra_scatter": "--extra-scatter"}
-    assert translate("give se= or `extra_scatter`.", words) == "give --se or --extra-scatter."
-    assert (
-        translate("for instance --map value=HV,se=HV_se, or", words)
-        == "for instance --map value=HV,se=HV_se, or"
-    )
-    assert (
-        translate('use extra_scatter="estimate"; se=0.5 is', words)
-        == "use --extra-scatter estimate; --se 0.5 is"
-    )
-    assert translate("the option 'se=' of x.se= stays", words) == "the option 'se=' of x.se= stays"
+def test_all_that_is_wrong_with_a_call_is_said_at_once(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", shlex.split("noisewise tell s.db A 1 --se x --n y --trials z"))
+    with pytest.raises(SystemExit):
+        main()
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[1] for line in lines] == ["--se", "--n", "--trials"]

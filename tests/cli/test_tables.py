@@ -215,8 +215,8 @@ def test_results_in_the_place_of_options_are_shown_the_way(refused, tmp_path):
 
 
 def test_init_without_options_or_table_says_what_it_needs(refused, tmp_path):
-    assert "init needs options, or --from TABLE" in refused("init", tmp_path / "n.db", "--eps", 1)
-    assert "--arms and --dry-run go with --from" in refused(
+    assert "init needs OPTIONS, or --from TABLE" in refused("init", tmp_path / "n.db", "--eps", 1)
+    assert "--network and --arms go with --from" in refused(
         "init", tmp_path / "n.db", "A", "B", "--map", "value=x", "--eps", 1
     )
 

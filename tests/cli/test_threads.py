@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from noisewise.cli.terminal import threads
+from noisewise.cli import threads
 
 #: Those that this process may use.
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 CODE = """
 import json, sys
 from noisewise.cli.app import app
-from noisewise.cli.terminal.threads import threads_for
+from noisewise.cli.threads import threads_for
 app(["init", sys.argv[1], "A", "B", "--eps", "1"], standalone_mode=False)
 from threadpoolctl import threadpool_info
 def count():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.choice.radius import make_radius, radius_after
+from noisewise.core.choice.radius import make_radius
 from noisewise.paper.case_study import ROWS
 from noisewise.paper.measurements import ERROR_BARS, information, own_error_bars, ridge_bias
 from noisewise.paper.report import SECTIONS
@@ -16,8 +16,10 @@ from noisewise.paper.section import most_misses, slope
 from noisewise.paper.table2 import HORIZONS, limit
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "notes-on-the-paper.md").read_text("utf-8")
-NOTES = re.split(r"^(\d+)\. ", PAGE[PAGE.index("## The notes") :], flags=re.MULTILINE)[1:]
+PAGE = (ROOT / "docs" / "paper.md").read_text("utf-8")
+NOTES = re.split(
+    r"^(\d+)\. ", PAGE[PAGE.index("## Notes") : PAGE.index("## Why a fixed set")], flags=re.MULTILINE
+)[1:]
 
 
 def test_there_are_thirty_two_notes_in_order():
@@ -145,7 +147,7 @@ def test_the_printed_radius_covers_its_own_proof():
                 "paper", delta=0.05, ridge=1.0, norm_bound=1.0, max_norm=1.0, sigma_min=0.1, rank=dim
             )
             inside = math.log(4 * told**2 / 0.05) * dim * math.log1p(told * 100 / dim)
-            assert radius_after(made, 0.0, told) ** 2 >= 2.0 + 2 * 64 * inside
+            assert made.after(0.0, told) ** 2 >= 2.0 + 2 * 64 * inside
 
 
 def test_a_tied_action_is_pulled_again():

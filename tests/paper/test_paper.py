@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from noisewise.cli import app, main
 from noisewise.paper import check_paper, external, report

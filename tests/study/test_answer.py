@@ -88,7 +88,7 @@ def test_less_of_a_time_is_better_unless_another_goal_is_given():
         for x in mean + np.arange(5) / 9
     ]
     assert answer_of(rows).option == "a"
-    assert "smallest seconds" in str(answer_of(rows))
+    assert "Smaller values are better" in str(answer_of(rows))
     assert answer_of(rows, goal="max").option == "b"
 
 
@@ -121,7 +121,7 @@ def test_a_league_table_against_one_option():
     ends = {row.option: (row.low, row.high) for row in found.league}
     assert ends["placebo"] == (None, None)
     assert ends["high"][0] < 2.5 < ends["high"][1]
-    assert found.heading == "minus placebo"
+    assert found.table.heading == "minus placebo"
     with pytest.raises(ValueError, match="no option 'plcebo'"):
         answer_of(trials(np.random.default_rng(3)), against="plcebo")
 
@@ -136,6 +136,37 @@ def test_the_answer_is_data_too(tmp_path):
     assert plain["command"] == f"noisewise init nine.db --from {path} --eps 1"
     found.report(tmp_path / "page.html")
     assert "nine" in (tmp_path / "page.html").read_text()
+
+
+def test_rows_that_disagree_are_answered_with_extra_scatter_unless_a_cause_is_found():
+    lines = {"A": (76, 44), "B": (70, 43), "C": (74, 55), "D": (56, 67), "E": (47, 62)}
+    rows = [
+        {"coating": name, "line": f"L{k}", "mean": float(mean), "sd": 3.0, "n": 5}
+        for name, means in lines.items()
+        for k, mean in enumerate(means)
+    ]
+    found = answer_of(rows)
+    assert found.notes[0].startswith("Rows disagree by more than their error bars")
+    assert found.certificate.approximate
+    assert not found.certificate.withheld
+    rng = np.random.default_rng(0)
+    rows = [
+        {"option": f"o{k}", "value": round(90.0 + k + 0.3 * rng.normal(), 1), "se": 0.3}
+        for k in range(8)
+        for _ in range(3)
+    ]
+    rows[-1]["value"] /= 10.0
+    found = answer_of(rows)
+    assert found.certificate.withheld
+    assert "is its decimal point right?" in found.next_steps[0]
+    assert "Correct it first" in found.next_steps[0]
+
+
+def test_an_answer_says_which_differences_it_can_tell_apart():
+    found = answer_of(summed(NINE))
+    assert found.resolution is not None
+    assert f"differ by {found.resolution.difference:.3g} (in 4 of 5 such tables)" in str(found)
+    assert found.to_dict()["resolution"] == found.resolution.difference
 
 
 def draw(kind, options, n, rng):

@@ -115,3 +115,12 @@ def test_honest_measurements_are_hardly_ever_warned_of():
         se = float(rng.uniform(0.1, 3.0))
         said += heard(study, option="ABC"[rng.integers(3)], value=float(rng.normal(10.0, se)), se=se)
     assert not said
+
+
+def test_no_factor_fits_values_around_zero():
+    study = nw.create_study(options=["a", "b"], eps=0.5)
+    study.tell(option="a", value=-0.743, se=0.2)
+    with pytest.warns(nw.study.MeasurementWarning) as caught:
+        study.tell(option="a", value=1.024, se=0.2)
+    assert "would fit" not in str(caught[0].message)
+    assert "amend it if it is a slip" in str(caught[0].message)

@@ -2,9 +2,17 @@
 
 import json
 
-from typer.testing import CliRunner
+import click
+from click.testing import CliRunner
 
 from noisewise.cli import app
+from noisewise.cli.commands import READ
+
+
+def commands():
+    """All commands by name, a table alone among them."""
+    context = click.Context(app)
+    return {name: app.get_command(context, name) for name in (READ, *app.list_commands(context))}
 
 
 def run(*arguments, stdin=None):

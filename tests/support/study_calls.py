@@ -33,6 +33,11 @@ CALLS = {
     "check": [lambda s: s.check(), lambda s: str(s.check())],
     "plan": [lambda s: s.plan(paths=4), lambda s: s.plan(0.1, paths=4), lambda s: s.plan(-1),
         lambda s: s.plan(nois=1)],
+    "league": [
+        lambda study: study.league().to_dict(),
+        lambda study: str(study.league(study.options[0])),
+        lambda study: study.league("nobody"),
+    ],
     "worth": [lambda s: s.worth(), lambda s: s.worth(8), lambda s: s.worth(looks=1)],
     "slot": [lambda s: s.slot(0.1), lambda s: s.slot([0.1, 0.2], probe="option"), lambda s: s.slot("x"),
              lambda s: s.slot()],

@@ -7,8 +7,8 @@ import pytest
 from tests.support.fake_machine import FakeMachine
 
 import noisewise as nw
-from noisewise.timing.cautions import cautions_of
 from noisewise.timing.race import AT_LEAST, PATIENCE, Race, Timed
+from noisewise.timing.timings import cautions_of
 
 EIGHT = dict(zip("abcdefgh", (0.105, 0.1, 0.12, 0.14, 0.17, 0.2, 0.3, 1.5), strict=True))
 

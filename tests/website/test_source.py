@@ -5,21 +5,20 @@ import re
 from collections import Counter
 
 import pytest
-import typer
 
 pytest.importorskip("fastapi", reason="the site shows the server's interface: pip install noisewise[server]")
 
+from tests.support.commands import READ, commands
 from website.names import public_names
 from website.reference_page import SECTIONS
 from website.source_pages import ROOT, assemble, generated
 
-from noisewise.cli.app import app
-from noisewise.policies.registry import POLICIES
+from noisewise.rules.registry import POLICIES
 from noisewise.stores import MemoryStorage
 from noisewise.web.app import make_app
 from website import api_pages
 
-GROUPS = ["Start", "Guides", "Explanation", "Reference", "Contributing"]
+GROUPS = ["Start", "Guides", "Explanation", "Research", "Reference", "Contributing"]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +37,7 @@ def trees(text):
         yield caption and caption[1], pages
 
 
-def test_pages_are_in_five_groups_each_in_one(source):
+def test_pages_are_in_groups_each_in_one(source):
     contents = dict(trees((source / "index.md").read_text("utf-8")))
     assert list(contents) == GROUPS
     counted = Counter(page for pages in contents.values() for page in pages)
@@ -61,7 +60,7 @@ def test_links_out_of_the_docs_lead_to_pages_of_the_site(source):
     for page in source.rglob("*.md"):
         text = re.sub(r"`[^`\n]*`", "", page.read_text("utf-8"))
         assert not re.search(r"\]\((\.\./)+(src|tests|docs|benchmarks)/", text), page
-    assert "](code/tests.theory.test_bounds.py.md" in (source / "notes-on-the-paper.md").read_text("utf-8")
+    assert "](code/tests.theory.test_bounds.py.md" in (source / "paper.md").read_text("utf-8")
     shown = (source / "code" / "tests.theory.test_bounds.py.md").read_text("utf-8")
     assert (ROOT / "tests" / "theory" / "test_bounds.py").read_text("utf-8") in shown
 
@@ -83,9 +82,9 @@ def test_every_public_name_is_explained_once(tmp_path):
 
 def test_every_command_rule_and_route_is_on_a_generated_page():
     pages = generated()
-    commands = typer.main.get_command(app).commands
-    assert len(commands) > 20
-    assert [name for name in commands if f"## `noisewise {name}`" not in pages["cli.md"]] == []
+    names = commands().keys() - {READ}
+    assert len(names) > 20
+    assert [name for name in names if f"## `noisewise {name}`" not in pages["cli.md"]] == []
     assert {f"rules/{name}.md" for name in POLICIES} | {"rules/README.md"} == {
         name for name in pages if name.startswith("rules/")
     }

@@ -1,108 +1,148 @@
-"""The command ``noisewise`` with all its sub-commands."""
+"""The command ``noisewise`` with all its sub-commands; only the one that is called is built."""
 
 import sys
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
 
-import typer
+import click
 
-import noisewise
-from noisewise.cli.assistant.command import mcp
-from noisewise.cli.bench import bench
-from noisewise.cli.demo import demo
-from noisewise.cli.serving import serve, token
-from noisewise.cli.studies import imports, judgement, measurements, outlook, safekeeping, upkeep
-from noisewise.cli.studies.listing import list_studies
-from noisewise.cli.studies.model import switch
-from noisewise.cli.studies.running.run import CommandBehindDashes, run
-from noisewise.cli.table import READ, read_table, with_command
-from noisewise.cli.terminal.exits import INTERRUPTED, WRONG_CALL
-from noisewise.cli.terminal.flags import flags_of, in_its_words
-from noisewise.cli.terminal.refusals import refuse_unknown_flags, sentence_of
-from noisewise.cli.terminal.threads import lightly
-from noisewise.cli.worlds.arena import arena
-from noisewise.cli.worlds.design import design
-from noisewise.cli.worlds.paper import paper
-from noisewise.cli.worlds.policies import policies
-from noisewise.cli.worlds.simulate import simulate
 from noisewise.core.support.text import printable
+from noisewise.core.support.version import __version__
+from noisewise.operations.table import Group, load_table
 
-app = typer.Typer(
-    name="noisewise",
-    help="Find the best option from noisy measurements, when every measurement has its own error bar.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+PURPOSE = "Find the best option from noisy measurements, when every measurement has its own error bar."
+READ = "read-table"
+INTERRUPTED, WRONG_CALL, UNREACHABLE = 130, 2, 5
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"noisewise {noisewise.__version__}")
-        raise typer.Exit
+class ByHand(NamedTuple):
+    """A command that is not an operation on a study."""
+
+    group: Group
+    place: str  # module:function
+    about: str  # the first sentence of its help
+    light: bool = True  # whether it begins with one thread; heavy ones take all processors at once
 
 
-@app.callback()
-def _common(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Shared by all commands."""
-
-
-#: In the order of the help text; a command is called like its function, but for those in `NAMES`.
-COMMANDS: tuple[Callable[..., None], ...] = (
-    *(demo, bench),
-    *(upkeep.init, run, measurements.ask, measurements.tell, imports.import_),
-    *(judgement.status, judgement.best, judgement.certify, judgement.check),
-    *(outlook.plan, outlook.worth, outlook.slot, outlook.report, switch),
-    *(measurements.void, measurements.amend, measurements.fail, measurements.release),
-    *(upkeep.exclude, upkeep.include, upkeep.add, list_studies, upkeep.rename),
-    *(upkeep.export, upkeep.rebuild),
-    *(safekeeping.backup, safekeeping.restore, safekeeping.verify),
-    *(serve, token, mcp, simulate, arena, policies, design, paper),
-)
-NAMES: dict[Callable[..., None], str] = {imports.import_: "import", list_studies: "list"}
-#: These take values, which may be negative: what looks like an option but is none is an argument.
-TAKE_NUMBERS = (measurements.tell, measurements.amend, outlook.slot)
-
-#: Columns of tables that are imported: there, what Python calls an argument is a column.
-OF_TABLES = (
-    "option", "plus", "minus", "value", "se", "var", "sd", "n", "ci", "level", "values", "successes",
-    "trials", "block", "instrument", "key", "by", "note", "at", "cost", "job", "item",
-)  # fmt: skip
-#: These are for large problems, and take all processors from the beginning.
-#: The server's workers run others, each of which begins by itself.
-HEAVY = (simulate, arena, design, paper, policies, demo, mcp)
-
-for command in COMMANDS:
-    settings = {"ignore_unknown_options": True} if command in TAKE_NUMBERS else {}
-    called = NAMES.get(command, command.__name__)
-    speaking = in_its_words(command, called, OF_TABLES if command is imports.import_ else ())
-    kind = CommandBehindDashes if command is run else None
-    app.command(called, cls=kind, context_settings=settings)(
-        speaking if command in HEAVY else lightly(speaking)
-    )
-
-
-app.command(READ, hidden=True)(read_table)
-
-#: Flags of commands that take values: what looks like one and is none would be taken for a value.
-NUMBER_FLAGS = {
-    NAMES.get(command, command.__name__): frozenset(flags_of(command).values()) for command in TAKE_NUMBERS
+BY_HAND = {
+    "demo": ByHand(
+        Group.START, "demo:demo", "Watch a study find the best of 223 models, or the rules race.", False
+    ),
+    "bench": ByHand(Group.START, "bench:bench", "Find the fastest of some commands."),
+    "run": ByHand(
+        Group.MEASURE, "run:run", "Measure with a command until the certificate says you may stop."
+    ),
+    "serve": ByHand(Group.SHARE, "serving:serve", "Serve the studies of a store to browsers and programs."),
+    "token": ByHand(Group.SHARE, "serving:token", "Make, list or revoke the tokens of a store's server."),
+    "mcp": ByHand(Group.SHARE, "mcp:mcp", "Serve the study commands to an assistant.", False),
+    "simulate": ByHand(
+        Group.RESEARCH, "simulate:simulate", "Compare rules on the same simulated measurements.", False
+    ),
+    "arena": ByHand(
+        Group.RESEARCH, "arena:arena", "Let rules play against each other in many worlds.", False
+    ),
+    "rules": ByHand(Group.RESEARCH, "rules:rules", "List all rules.", False),
+    "design": ByHand(Group.RESEARCH, "design:design", "Find in which shares to measure options.", False),
+    "paper": ByHand(
+        Group.RESEARCH, "paper:paper", "Check the paper: every theorem, table and claim in numbers.", False
+    ),
 }
+_ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".jsonl", ".parquet", ".md")
+
+
+class Commands(click.Group):
+    """All commands, in groups."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return their names, in the order of the help."""
+        return [name for rows in self._by_group().values() for name, _ in rows if name != "TABLE"]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return the command of this name."""
+        from noisewise.cli.commands import FunctionCommand, OperationCommand, load_function
+
+        op = load_table().get(name)
+        if op is not None and "shell" in op.on:
+            return OperationCommand(op)
+        if name == READ:
+            return FunctionCommand(name, load_function("noisewise.cli.table:read_table"), light=True)
+        if name not in BY_HAND:
+            return None
+        one = BY_HAND[name]
+        return FunctionCommand(name, load_function(f"noisewise.cli.{one.place}"), light=one.light)
+
+    def _by_group(self) -> dict[Group, list[tuple[str, str]]]:
+        found: dict[Group, list[tuple[str, str]]] = {group: [] for group in Group}
+        found[Group.START].append(("TABLE", "Answer a finished table: noisewise results.csv."))
+        for name, one in BY_HAND.items():
+            found[one.group].append((name, one.about))
+        for op in load_table().values():
+            if "shell" in op.on:
+                found[op.group].append((op.name, first_sentence(op.help)))
+        return found
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each group."""
+        for group, rows in self._by_group().items():
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a file alone is a table to answer."""
+        path = Path(args[0].partition("#")[0])
+        known = args[0] in BY_HAND or args[0] in load_table() or args[0].startswith("-")
+        if not known and (path.suffix in _ENDINGS or path.is_file()):
+            return READ, self.get_command(context, READ), args
+        if not known and args[0] != READ:
+            raise ValueError(_unknown(args[0], self.list_commands(context)))
+        return super().resolve_command(context, args)
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    from noisewise.core.support.checks import nearest
+
+    return f"there is no command {name!r}.{nearest(name, sorted(known))}"
+
+
+def first_sentence(help: str) -> str:
+    """The first sentence of a docstring."""
+    first = help.partition("\n")[0].partition(". ")[0]
+    return first if first.endswith((".", "?")) else f"{first}."
+
+
+@click.group(cls=Commands, help=PURPOSE, no_args_is_help=True)
+@click.version_option(__version__, prog_name="noisewise", message="%(prog)s %(version)s")
+def app() -> None:
+    """Run the commands."""
 
 
 def main() -> None:
     """Run the command line: bad input gets one sentence."""
     try:
-        refuse_unknown_flags(sys.argv[1:], NUMBER_FLAGS)
-        app(with_command(sys.argv[1:], [command.name or "" for command in app.registered_commands]))
-    except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
+        sys.exit(app(prog_name="noisewise", standalone_mode=False))
+    except click.ClickException as problem:
+        problem.show()
+        sys.exit(problem.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Interrupted.", err=True)
         sys.exit(INTERRUPTED)
     except (ValueError, KeyError, TypeError, OSError, ModuleNotFoundError) as problem:
-        lines = f"Error: {sentence_of(problem)}".split("\n" if hasattr(problem, "exit_code") else "\0")
-        typer.echo("\n".join(map(printable, lines)), err=True)
-        sys.exit(getattr(problem, "exit_code", WRONG_CALL))
+        from noisewise.cli.printing import sentence_of
+
+        asks = hasattr(problem, "exit_code")
+        for sentence in sentence_of(problem).splitlines():
+            click.echo(printable(sentence if asks else f"Error: {sentence}"), err=True)
+        sys.exit(getattr(problem, "exit_code", None) or exit_code(problem))
+
+
+def exit_code(problem: Any) -> int:
+    """The exit code of a refusal: 5 if the store is busy, unreachable or damaged."""
+    from noisewise.study.stores.protocol import DamagedError, OutcomeUnknownError
+
+    trouble = (ConnectionError, TimeoutError, DamagedError, OutcomeUnknownError)
+    return (
+        UNREACHABLE if isinstance(problem, trouble) or isinstance(problem.__cause__, trouble) else WRONG_CALL
+    )

@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
-from noisewise.cli.studies.session import Json, say
-from noisewise.cli.terminal.exits import DIFFERS, NOT_YET, leave
-from noisewise.cli.terminal.output import print_json
-from noisewise.cli.terminal.threads import environment
+from noisewise.cli.exits import DIFFERS, NOT_YET, leave
+from noisewise.cli.options import Json
+from noisewise.cli.printing import print_json, say
+from noisewise.cli.threads import environment
+from noisewise.operations.table import Arg, Opt
 
 if TYPE_CHECKING:
     from noisewise.timing import Timings
@@ -19,52 +20,39 @@ INTERRUPTED = 130
 
 def bench(
     commands: Annotated[
-        list[str] | None, typer.Argument(metavar="COMMAND...", help="The commands, each in quotation marks.")
+        list[str] | None, Arg("The commands, each in quotation marks.", metavar="COMMAND...")
     ] = None,
-    eps: Annotated[str, typer.Option(help="How much slower than the fastest is good enough.")] = "2%",
-    baseline: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="Compare --candidate with this one.")
-    ] = None,
+    eps: Annotated[str, Opt("How much slower than the fastest is good enough.")] = "2%",
+    baseline: Annotated[str | None, Opt("Compare --candidate with this one.", metavar="COMMAND")] = None,
     candidate: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="Is it at most --eps slower? 0: yes, 1: no, 3: undecided."),
+        Opt("Is it at most --eps slower? 0: yes, 1: no, 3: undecided.", metavar="COMMAND"),
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(help="A time (30s, 2min) or a number of runs; default: 5min, or 12 rounds if longer."),
+        Opt("A time (30s, 2min) or a number of runs; default: 5min, or 12 rounds if longer."),
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Of the certificate.")] = 0.95,
+    confidence: Annotated[float, Opt("Of the certificate.")] = 0.95,
     warmup: Annotated[
-        int, typer.Option(help="Rounds before the first that counts; the last of them orders the commands.")
+        int, Opt("Rounds before the first that counts; the last of them orders the commands.")
     ] = 1,
-    setup: Annotated[str | None, typer.Option(metavar="COMMAND", help="Run once before everything.")] = None,
-    prepare: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="Run before each timing; not timed.")
-    ] = None,
-    names: Annotated[str | None, typer.Option(help="Names of the commands, with commas between.")] = None,
+    setup: Annotated[str | None, Opt("Run once before everything.", metavar="COMMAND")] = None,
+    prepare: Annotated[str | None, Opt("Run before each timing; not timed.", metavar="COMMAND")] = None,
+    names: Annotated[str | None, Opt("Names of the commands, with commas between.")] = None,
     shell: Annotated[
         bool | None,
-        typer.Option("--shell/--no-shell", " /-N", help="Default: a shell if any command needs one."),
+        Opt("Default: a shell if any command needs one.", "--shell/--no-shell", " /-N"),
     ] = None,
     ignore_failure: Annotated[
-        bool, typer.Option("--ignore-failure", "-i", help="Time commands that fail as well.")
+        bool, Opt("Time commands that fail as well.", "--ignore-failure", "-i")
     ] = False,
-    clock: Annotated[str, typer.Option(help="wall, or cpu: seconds that the command computes.")] = "wall",
-    seed: Annotated[int | None, typer.Option(help="Of the order within rounds.")] = None,
-    keep: Annotated[
-        str | None, typer.Option(metavar="STORE", help="Keep the study: a file, or postgresql://...")
-    ] = None,
-    export: Annotated[
-        Path | None, typer.Option(help="Write all times as JSON, with hyperfine's fields.")
-    ] = None,
+    clock: Annotated[str, Opt("wall, or cpu: seconds that the command computes.")] = "wall",
+    seed: Annotated[int | None, Opt("Of the order within rounds.")] = None,
+    keep: Annotated[str | None, Opt("Keep the study: a file, or postgresql://...", metavar="STORE")] = None,
+    export: Annotated[Path | None, Opt("Write all times as JSON, with hyperfine's fields.")] = None,
     json: Json = False,
 ) -> None:
-    """Find the fastest of some commands. They are timed for as long as that takes.
-
-    Exit code 0: the named command is the fastest, or at most --eps slower. 3: undecided within the budget.
-    With --baseline and --candidate, 0: the candidate is at most --eps slower than the baseline; 1: it is more
-    than --eps slower; 3: undecided; each with the confidence asked for.
-    """
+    """Find the fastest of some commands. They are timed for as long as that takes."""
     from noisewise.timing.commands import bench as race
 
     chosen = _commands(commands, baseline, candidate)
@@ -115,14 +103,14 @@ def _tell(found: "Timings", export: Path | None, json: bool) -> None:
 
 def _say(found: "Timings", more: list[str]) -> None:
     say(found.sentence)
-    typer.echo()
+    click.echo()
     for line in found.table():
-        typer.echo(line)
+        click.echo(line)
     notes = [*(f"Note: {one}" for one in found.cautions), *more]
     if not found.reached and not found.interrupted:
         notes.append("More time may decide it (--budget 10min), or a larger --eps.")
     if notes:
-        typer.echo()
+        click.echo()
         say(notes)
 
 

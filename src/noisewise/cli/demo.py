@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import typer
+import click
 
-from noisewise.cli.studies.session import WIDTH
-from noisewise.cli.terminal.options import Seed
-from noisewise.cli.terminal.output import console, print_json
+from noisewise.cli.options import Seed
+from noisewise.cli.printing import WIDTH, console, print_json
+from noisewise.operations.table import Opt
 
 #: In points of the win rate.
 EPS = 3.0
@@ -36,21 +36,17 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the study and the chart.")] = Path("demo"),
+    out: Annotated[Path, Opt("Folder for the study and the chart.")] = Path("demo"),
     seed: Seed = 0,
-    counts: Annotated[
-        bool, typer.Option("--counts", help="Tell comparisons won, a hundred at a time.")
-    ] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="Let the rules race instead.")] = False,
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Watch it in the browser, while it is measured.")
-    ] = False,
-    port: Annotated[int, typer.Option(help="Where to serve it; 0 for any port that is free.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    counts: Annotated[bool, Opt("Tell comparisons won, a hundred at a time.", "--counts")] = False,
+    rules: Annotated[bool, Opt("Let the rules race instead.", "--rules")] = False,
+    serve: Annotated[bool, Opt("Watch it in the browser, while it is measured.", "--serve")] = False,
+    port: Annotated[int, Opt("Where to serve it; 0 for any port that is free.")] = 0,
+    json: Annotated[bool, Opt("Print JSON instead of words.", "--json")] = False,
 ) -> None:
     """Watch a study find the best of 223 models, or the rules race."""
     if rules:
-        from noisewise.cli.worlds.race import race
+        from noisewise.cli.race import race
 
         race(out, seed, json)
         return
@@ -90,12 +86,12 @@ def _serve(path: Path, name: str, world: "_World", port: int) -> None:
     measuring = threading.Thread(target=_measure_slowly, args=(path, name, world, over), daemon=True)
 
     def ready(address: str) -> None:
-        typer.echo(f"The study is measured at {address}s/{name}/")
+        click.echo(f"The study is measured at {address}s/{name}/")
         measuring.start()
         webbrowser.open(f"{address}s/{name}/")
 
     try:
-        serving(str(path), port=port, say=typer.echo, ready=ready)
+        serving(str(path), port=port, say=click.echo, ready=ready)
     finally:
         over.set()
         if measuring.is_alive():

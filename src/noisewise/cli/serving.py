@@ -4,38 +4,39 @@ import importlib.util
 import time
 from typing import Annotated, Any
 
-import typer
+import click
 
-from noisewise.cli.studies.session import Json, Store, say
-from noisewise.cli.terminal.output import print_json
+from noisewise.cli.options import Json, Store
+from noisewise.cli.printing import print_json, say
 from noisewise.core.support.garbage import without_collector
+from noisewise.operations.table import Arg, Opt
 
 NEEDS_SERVER = (
     "`noisewise serve` needs the packages fastapi, uvicorn and jinja2: pip install 'noisewise[server]'."
 )
 TokenPath = Annotated[
     str | None,
-    typer.Option(
+    Opt(
+        "The file with the tokens; default: the store's own name with .tokens behind it.",
         "--tokens",
         metavar="FILE",
-        help="The file with the tokens; default: the store's own name with .tokens behind it.",
     ),
 ]
 
 
 def serve(
     store: Store,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 for any that is free.")] = 8321,
+    host: Annotated[str, Opt("The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Opt("The port to listen on; 0 for any that is free.")] = 8321,
     root_path: Annotated[
-        str, typer.Option(metavar="PATH", help="The prefix under which a proxy shows it, such as /lab.")
+        str, Opt("The prefix under which a proxy shows it, such as /lab.", metavar="PATH")
     ] = "",
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
-    create: Annotated[bool, typer.Option("--create", help="Make the store if there is none yet.")] = False,
-    open: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    read_only: Annotated[bool, Opt("Refuse every change.", "--read-only")] = False,
+    create: Annotated[bool, Opt("Make the store if there is none yet.", "--create")] = False,
+    open: Annotated[bool, Opt("Open it in the browser.", "--open")] = False,
     allow_host: Annotated[
-        list[str], typer.Option(metavar="NAME", help="A name by which it may be called; may be repeated.")
-    ] = [],  # noqa: B006 - typer reads it; it is never changed
+        list[str], Opt("A name by which it may be called; may be repeated.", metavar="NAME")
+    ] = [],  # noqa: B006 - it is never changed
     tokens: TokenPath = None,
 ) -> None:
     """Serve the studies of a store to browsers and programs.
@@ -69,12 +70,10 @@ def serve(
 
 
 def token(
-    what: Annotated[str, typer.Argument(metavar="add|list|revoke", help="What to do.")],
+    what: Annotated[str, Arg("What to do.", metavar="add|list|revoke")],
     store: Store,
-    name: Annotated[
-        str | None, typer.Argument(help="Who gets the token; to revoke one, its name or id.")
-    ] = None,
-    role: Annotated[str, typer.Option(help="viewer, worker or owner.")] = "viewer",
+    name: Annotated[str | None, Arg("Who gets the token; to revoke one, its name or id.")] = None,
+    role: Annotated[str, Opt("viewer, worker or owner.")] = "viewer",
     tokens: TokenPath = None,
     json: Json = False,
 ) -> None:
@@ -112,7 +111,7 @@ def token(
         print_json("token", content)
     else:
         for line in words:
-            typer.echo(line)
+            click.echo(line)
 
 
 def _list(file: Any, json: bool) -> None:

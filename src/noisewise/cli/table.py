@@ -1,83 +1,73 @@
 """``noisewise TABLE``: how a table is read, and what it says."""
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
-from noisewise.cli.studies.model import size
-from noisewise.cli.terminal.exits import NOT_YET, WITHHELD, WRONG_CALL, leave
-from noisewise.cli.terminal.flags import in_flags
-from noisewise.cli.terminal.options import split_roles
-from noisewise.cli.terminal.output import print_json
-from noisewise.cli.terminal.refusals import sentence_of
+from noisewise.cli.exits import NOT_YET, WITHHELD, WRONG_CALL, leave
+from noisewise.cli.options import split_roles
+from noisewise.cli.printing import print_json, sentence_of
 from noisewise.core.support.strict_json import strict_json
+from noisewise.operations.table import Arg, Opt
+from noisewise.operations.values import amount
+from noisewise.operations.words import said
 
 if TYPE_CHECKING:
     from noisewise.study.answer import TableAnswer
     from noisewise.study.tables.table import Table
 
-#: The name under which ``noisewise TABLE`` is registered.
-READ = "read-table"
-
 
 def read_table(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="A file; results.xlsx#Sheet for one sheet.")],
+    table: Annotated[str, Arg("A file; results.xlsx#Sheet for one sheet.", metavar="TABLE")],
     map_: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="ROLE=COLUMN", help="The column of a role; repeat it for more."),
+        Opt("The column of a role; repeat it for more.", "--map", metavar="ROLE=COLUMN"),
     ] = None,
-    where: Annotated[
-        str | None, typer.Option(metavar="COLUMN=VALUE", help="Read only the rows with this value.")
-    ] = None,
-    n: Annotated[int | None, typer.Option("--n", help="Number of readings behind each value.")] = None,
-    goal: Annotated[
-        str | None, typer.Option(metavar="max|min", help="Which value is best; default: by its name.")
-    ] = None,
-    eps: Annotated[str | None, typer.Option(help="How far from the best is good enough.")] = None,
-    confidence: Annotated[float, typer.Option(help="Confidence of the answer.")] = 0.95,
-    against: Annotated[
-        str | None, typer.Option(metavar="OPTION", help="Show differences to this option.")
-    ] = None,
-    extra_scatter: Annotated[
-        str, typer.Option(help="Of trials: estimate, a standard deviation, or none.")
-    ] = "estimate",
+    where: Annotated[str | None, Opt("Read only the rows with this value.", metavar="COLUMN=VALUE")] = None,
+    n: Annotated[int | None, Opt("Number of readings behind each value.", "--n")] = None,
+    goal: Annotated[str | None, Opt("Which value is best; default: by its name.", metavar="max|min")] = None,
+    eps: Annotated[str | None, Opt("How far from the best is good enough.")] = None,
+    confidence: Annotated[float, Opt("Confidence of the answer.")] = 0.95,
+    against: Annotated[str | None, Opt("Show differences to this option.", metavar="OPTION")] = None,
+    extra_scatter: Annotated[str, Opt("Of trials: estimate, a standard deviation, or none.")] = "estimate",
     scatter: Annotated[
-        str | None, typer.Option(metavar="pooled|own", help="Whether readings of all options scatter alike.")
+        str | None, Opt("Whether readings of all options scatter alike.", metavar="pooled|own")
     ] = None,
-    noise_floor: Annotated[str | None, typer.Option(help="Resolution of the values.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write the answer as a page.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how the table is read.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    noise_floor: Annotated[str | None, Opt("Resolution of the values.")] = None,
+    html: Annotated[Path | None, Opt("Write the answer as a page.")] = None,
+    dry_run: Annotated[bool, Opt("Only say how the table is read.", "--dry-run")] = False,
+    json: Annotated[bool, Opt("Print JSON.", "--json")] = False,
 ) -> None:
-    """Answer a finished table: which option is best, with the bounds of one look. Nothing is kept.
-
-    Exit code 0: the bound is at most eps; without eps: the option is the best. 3: not yet. 4: a question
-    has to be answered, or the certificate is withheld.
-    """
+    """Answer a finished table: which option is best, with the bounds of one look. Nothing is kept."""
+    from noisewise.study.tables.table import UndecidedError
     from noisewise.study.tables.table import read_table as read
 
     try:
         found = read(table, roles=split_roles(map_ or []), where=where, n=n)
+        if found.kind != "read" and not (dry_run or json):
+            from noisewise.cli.commands import answered
+
+            if (answer := answered(UndecidedError(found))) is not None:
+                found = read(table, roles=answer["map"], where=answer["where"], n=answer.get("n", n))
         if not dry_run and found.kind == "read":
             extra = None if extra_scatter == "none" else size(extra_scatter)
-            answer = found.answer(
+            result = found.answer(
                 goal=goal, eps=size(eps), confidence=confidence, against=against, extra_scatter=extra,
                 scatter=scatter, noise_floor=size(noise_floor),
             )  # fmt: skip
-            _report(answer, html, json)
+            _report(result, html, json)
             return
     except (ValueError, TypeError, OSError) as problem:
         if not json:
             raise
         print_json("table", {"kind": "refused", "message": sentence_of(problem), "readings": []})
-        raise typer.Exit(WRONG_CALL) from None
+        raise click.exceptions.Exit(WRONG_CALL) from None
     if json:
         _print(found)
     else:
-        typer.echo(f"Read as: {found}" if found.kind == "read" else str(found))
+        click.echo(f"Read as: {found}" if found.kind == "read" else str(found))
     if found.kind != "read":
         leave("TABLE", WITHHELD)
 
@@ -89,9 +79,9 @@ def _report(answer: "TableAnswer", html: Path | None, json: bool) -> None:
     if json:
         print_json("answer", answer.to_dict() | {"written": [] if html is None else [str(html)]})
     else:
-        typer.echo(_in_flags(str(answer)))
+        click.echo(_in_flags(str(answer)))
         if html is not None:
-            typer.echo(f"Wrote {html}.")
+            click.echo(f"Wrote {html}.")
     certificate = answer.certificate
     if certificate.withheld:
         leave("TABLE", WITHHELD)
@@ -100,10 +90,14 @@ def _report(answer: "TableAnswer", html: Path | None, json: bool) -> None:
 
 
 def _in_flags(text: str) -> str:
-    def flag(found: re.Match[str]) -> str:
-        return f"--{found[1].replace('_', '-')} {found[2].lower()}"
+    """The answer in the words of a shell."""
+    text = text.replace("roles={'var': COLUMN}", "--map var=COLUMN")
+    return "\n".join(said(line) for line in text.splitlines())
 
-    return in_flags(re.sub(r'\b(goal|extra_scatter)="?(\w+)"?', flag, text))
+
+def size(text: str | None) -> float | str | None:
+    """A number where there is one; the study decides about words."""
+    return None if text is None else amount(text)
 
 
 def _print(found: "Table") -> None:
@@ -118,15 +112,3 @@ def _print(found: "Table") -> None:
             out((",\n" if at else "\n") + strict_json(row))
         out("]}")
     out("]}\n")
-
-
-def with_command(arguments: list[str], commands: list[str]) -> list[str]:
-    """Put the name of the command in front of a table that is given alone."""
-    first = arguments[0] if arguments else "-"
-    if first.startswith("-") or first in commands:
-        return arguments
-    path = Path(first.partition("#")[0])
-    return [READ, *arguments] if path.is_file() or path.suffix in _ENDINGS else arguments
-
-
-_ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".jsonl", ".parquet", ".md")

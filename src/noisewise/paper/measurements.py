@@ -12,7 +12,7 @@ import numpy as np
 from noisewise.core.support.blocks import Floats
 from noisewise.core.support.randomness import generator
 from noisewise.designs import optimal_design, transductive_design
-from noisewise.policies.registry import POLICIES, make_policy, rule_named
+from noisewise.rules.registry import POLICIES, make_policy, rule_named
 from noisewise.simulation import Simulation, simulate
 from noisewise.theory import (
     clipped_level,

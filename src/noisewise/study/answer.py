@@ -2,9 +2,10 @@
 
 import json
 import math
+import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,51 +15,34 @@ import polars as pl
 
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.strict_json import plain
-from noisewise.core.support.words import about, percent, rounded_up
+from noisewise.core.support.words import about, as_html, number, rounded_up
 from noisewise.study.certificate.bound import certify
+from noisewise.study.certificate.causes.cause import SCATTER
 from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.verdicts import UNBOUNDED
+from noisewise.study.certificate.check import SUSPICIOUS
 from noisewise.study.creation import create_study
-from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.intake.columns.directions import less_is_better
 from noisewise.study.log.looks import broken_promise
-from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.specification import ONCE
 from noisewise.study.log.state import replay
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.sizes.variance_components import FEWEST
-from noisewise.study.showing.intervals import comparison, estimates
+from noisewise.study.planning.resolution import Resolution, resolution_of
+from noisewise.study.showing.league import League, LeagueRow, league_of
 from noisewise.study.study import Study
 from noisewise.study.tables.table import Reading, Table
 
 #: Readings that compare options within trials, whose differences vary from trial to trial.
 TRIALS = ("arms of studies", "differences")
-#: Options that are shown in a terminal, and the widths of their names and of the chart.
-SHOWN, NAME_WIDTH, CHART_WIDTH = 24, 28, 30
+#: Advice about a study, and what it means for a table.
+INSTEAD = {
+    "void or amend": "correct",
+    "Amend it, or void it, before anything else": "Correct it first",
+    "tell them as var=": "say so: roles={'var': COLUMN}",
+}
 #: What is counted behind an estimate, by what the rows are.
 COUNTED = {"item": "items", "successes": "trials", "sd": "readings", "block": "values"}
-
-
-@dataclass(frozen=True)
-class LeagueRow:
-    """An option in the league table, the best first.
-
-    Attributes:
-        option: The name.
-        estimate: Its value, or its difference to another option where only differences are known.
-        low: Lower end of the interval; None if there is none.
-        high: Upper end of the interval; None if there is none.
-        count: The readings, trials, items or rows behind it.
-        may_be_best: Whether it may be the best; None where nothing may be said.
-    """
-
-    option: str
-    estimate: float
-    low: float | None
-    high: float | None
-    count: int
-    may_be_best: bool | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,28 +52,29 @@ class TableAnswer:
     Attributes:
         reading: How the table was read, in one sentence.
         certificate: Which option to take, and how far from the best it can be.
-        league: The options, the best first.
-        heading: What the estimates of the league table are.
-        counts: What `count` is in the league table, such as "readings".
-        intervals: What the intervals of the league table are.
+        table: The league table.
         notes: What was assumed, in sentences.
         next_steps: What to do next, in sentences.
         command: The command that makes it a study that goes on; empty if the table is not a file.
         study: The study in memory that the answer was computed from.
         beside: The bound of a network without extra scatter.
+        resolution: The difference that the table can tell apart.
     """
 
     reading: str
     certificate: Certificate
-    league: tuple[LeagueRow, ...]
-    heading: str
-    counts: str
-    intervals: str
+    table: League
     notes: tuple[str, ...]
     next_steps: tuple[str, ...]
     command: str
     study: Study
     beside: float | None = None
+    resolution: Resolution | None = None
+
+    @property
+    def league(self) -> tuple[LeagueRow, ...]:
+        """The rows of the league table, the best first."""
+        return self.table.rows
 
     @property
     def option(self) -> str | None:
@@ -113,19 +98,19 @@ class TableAnswer:
         scope = certificate.scope
         if certificate.rests_on == 1 and all(row.count == 1 for row in self.league):
             scope = scope[1:]  # each value sums up what its table does not show
-        if self.counts == "items" and certificate.may_show_bounds:
-            scope.append(f"That is about all items like these; on these {n:,} the means are as they are.")
+        if self.table.counts == "items" and certificate.may_show_bounds:
+            scope.append(f"This is about all items like these; on these {n:,}, none scored better.")
         return [certificate.sentence, *([certificate.beside] if certificate.beside else []), *scope]
 
     def __str__(self) -> str:
         parts = [
             [f"Read as: {self.reading}", *self.notes],
-            self._table(),
-            [*self.sentences, *self.next_steps],
+            self.table.lines(),
+            [*self.sentences, *self.next_steps, *([self.resolution.text] if self.resolution else [])],
         ]
-        if self.command:
-            how = "" if self.certificate.eps is not None else ", with the eps that is close enough for you"
-            parts.append([f"To go on measuring{how}:", f"  {self.command}"])
+        if self.command and not self.certificate.withheld:
+            eps = "" if self.certificate.eps is not None else " (--eps: a difference that does not matter)"
+            parts.append([f"To measure more{eps}:", f"  {self.command}"])
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
     __repr__ = __str__
@@ -136,10 +121,11 @@ class TableAnswer:
             "kind": "read",
             "reading": self.reading,
             "certificate": json.loads(self.certificate.to_json()),
-            "league": [{name: plain(cell) for name, cell in asdict(row).items()} for row in self.league],
-            "heading": self.heading,
-            "counts": self.counts,
-            "intervals": self.intervals,
+            "league": self.table.to_dict(),
+            "heading": self.table.heading,
+            "counts": self.table.counts,
+            "intervals": self.table.intervals,
+            "resolution": None if self.resolution is None else self.resolution.difference,
             "bound_without_extra_scatter": None if self.beside is None else plain(self.beside),
             "notes": list(self.notes),
             "next": list(self.next_steps),
@@ -150,77 +136,11 @@ class TableAnswer:
         """Write the answer as one HTML page."""
         self.study.report(path)
 
-    def _table(self) -> list[str]:
-        """The league table with a chart of its intervals."""
-        rows = self.league[:SHOWN]
-        if not rows:
-            return []
-        several = any(row.count != 1 for row in rows)
-        columns = [
-            ["option", *(_cut(row.option) for row in rows)],
-            [_cut(self.heading), *_aligned(rows)],
-            [self.counts, *(f"{row.count:,}" for row in rows)] if several else [""] * (len(rows) + 1),
-            ["", *_bars(rows)],
-        ]
-        wide = [max(map(len, column)) for column in columns]
-        lines = [
-            f"{name:<{wide[0]}}  {text:<{wide[1]}}  {count:>{wide[2]}}  {bar}".rstrip()
-            for name, text, count, bar in zip(*columns, strict=True)
-        ]
-        if len(self.league) > len(rows):
-            lines.append(f"... and {len(self.league) - len(rows):,} more")
-        if any(row.low is not None for row in rows):
-            lines.append(self.intervals)
-        return lines
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 1]}…"
-
-
-def _aligned(rows: Sequence[LeagueRow]) -> list[str]:
-    """Estimates with their intervals, all with the digits that the narrowest interval needs."""
-    least = min(
-        (row.high - row.low for row in rows if row.low is not None and row.high is not None), default=0.0
-    )
-    sizes = [abs(row.estimate) for row in rows if row.estimate]
-    scale = least or min(sizes, default=1.0)
-    digits = min(9, max(0, 2 - math.floor(math.log10(scale)))) if math.isfinite(scale) else 3
-    cells = [
-        [f"{number:.{digits}f}" for number in (row.estimate, row.low, row.high) if number is not None]
-        for row in rows
-    ]
-    estimate = max(len(row[0]) for row in cells)
-    ends = max((len(cell) for row in cells for cell in row[1:]), default=0)
-    return [
-        f"{row[0]:>{estimate}}  [{row[1]:>{ends}}, {row[2]:>{ends}}]"
-        if len(row) > 2
-        else f"{row[0]:>{estimate}}"
-        for row in cells
-    ]
-
-
-def _bars(rows: Sequence[LeagueRow]) -> list[str]:
-    """The intervals as text on one scale; those of options that may be the best are solid."""
-    ends = [
-        x for row in rows for x in (row.low, row.estimate, row.high) if x is not None and math.isfinite(x)
-    ]
-    low, span = min(ends), max(ends) - min(ends)
-    if span <= 0.0:
-        return [""] * len(rows)
-
-    def place(x: float) -> int:
-        return round((CHART_WIDTH - 1) * (x - low) / span)
-
-    found = []
-    for row in rows:
-        cells = [" "] * CHART_WIDTH
-        if row.low is not None and row.high is not None:
-            first, last = place(row.low), place(row.high)
-            cells[first : last + 1] = ["━" if row.may_be_best else "─"] * (last + 1 - first)
-        cells[place(row.estimate)] = "●" if row.may_be_best else "○"
-        found.append("".join(cells))
-    return found
+    def _repr_html_(self) -> str:
+        resolution = [self.resolution.text] if self.resolution else []
+        said = [*self.sentences, *self.next_steps, *resolution, f"Read as: {self.reading}", *self.notes]
+        good = False if self.certificate.withheld else True if self.certificate.reached else None
+        return as_html("Table", said, good=good, drawn=self.table._repr_html_())
 
 
 def answer(
@@ -268,25 +188,27 @@ def answer(
         notes.append(said)
     else:
         study = _told(reading, question | {"scatter": scatter})
-    notes += [] if goal else [_about_goal(wanted, measured)]
+        if extra_scatter == ESTIMATE and study.certificate().withheld and not study._now().sigmas.waiting:
+            study, wider = _with_estimated_scatter(study, reading, question | {"scatter": scatter})
+            notes += wider
+    notes += [] if goal else [_about_goal(wanted)]
     certificate = study.certificate()
     if certificate.option is None:
         raise ValueError(f"The table has no measurements: {certificate.sentence}")
     if against is not None and against not in study.options:
         raise ValueError(f"There is no option {against!r} in the table.{nearest(against, study.options)}")
-    heading = "share" if "trials" in reading.roles else measured
-    if against is not None or (_is_apart(study) and _level(study, certificate) is None):
-        odds = "log odds " if "trials" in reading.roles and reading.kind in TRIALS else ""
-        heading = f"{odds}minus {against or certificate.option}"
     counts = next((word for role, word in COUNTED.items() if role in reading.roles), "readings")
     counts = "rows" if "plus" in reading.roles or reading.kind in TRIALS else counts
+    heading = "share" if "trials" in reading.roles else measured
+    table_of_options = league_of(study._now(), certificate, against, measured=heading, counts=counts)
+    if "trials" in reading.roles and reading.kind in TRIALS:
+        table_of_options = replace(table_of_options, heading=f"log odds {table_of_options.heading}")
+    most = max((row.count for row in table_of_options.rows), default=0)
+    this = f"these {most:,} {counts}" if counts == "items" else "this table"
     return TableAnswer(
         reading=str(table),
         certificate=certificate,
-        league=tuple(_league(study, certificate, against)),
-        heading=heading,
-        counts=counts,
-        intervals=_about_intervals(certificate, against),
+        table=table_of_options,
         notes=tuple(notes),
         next_steps=tuple(_next_steps(study, certificate, reading, counts)),
         command=_command(source, table.flags, certificate, goal or ("min" if less else None), eps, confidence)
@@ -294,27 +216,15 @@ def answer(
         else "",
         study=study,
         beside=beside,
+        resolution=None
+        if certificate.withheld
+        else resolution_of(study._now(), certificate.option, this, such="tables"),
     )
 
 
-def _about_goal(goal: str, measured: str) -> str:
-    best, other, flag = ("largest", "smallest", "min") if goal == "max" else ("smallest", "largest", "max")
-    return f'The {best} {measured} counts as the best (the {other}: goal="{flag}").'
-
-
-def _about_intervals(certificate: Certificate, against: str | None) -> str:
-    if not certificate.may_show_bounds or not math.isfinite(certificate.bound):
-        return "Intervals: one standard error to either side."
-    other, sure = against or certificate.option, percent(certificate.confidence)
-    if against is not None:
-        return f"Intervals: the difference to {other}; each end holds for all options at once, {sure}."
-    return f"Intervals: how far the difference to {other} can be off, {sure}. ● may be the best."
-
-
-def _is_apart(study: Study) -> bool:
-    from noisewise.study.models.levels import only_differences
-
-    return only_differences(study._now().sums)
+def _about_goal(goal: str) -> str:
+    better, other, flag = ("Larger", "smaller", "min") if goal == "max" else ("Smaller", "larger", "max")
+    return f'{better} values are better; if {other} ones are, use goal="{flag}".'
 
 
 def one_look_at(study: Study) -> Certificate | None:
@@ -347,6 +257,25 @@ def _told(reading: Reading, question: Mapping[str, Any]) -> Study:
     return study
 
 
+def _with_estimated_scatter(
+    study: Study, reading: Reading, question: Mapping[str, Any]
+) -> tuple[Study, list[str]]:
+    """The study with estimated extra scatter where rows contradict each other, and a sentence about it.
+
+    What can be corrected, such as a decimal point or variances told as standard errors, is corrected first.
+    """
+    if any(cause.kind != SCATTER and cause.chance >= SUSPICIOUS for cause in study.check().causes):
+        return study, []
+    wider = _told(reading, {**question, "extra_scatter": ESTIMATE})
+    if wider.certificate().withheld or wider._now().sigmas.waiting or not wider.extra_scatter:
+        return study, []
+    size = study.specification.value_scale.error(wider.extra_scatter)
+    return wider, [
+        "Rows disagree by more than their error bars, and no single cause explains it: the error bars are "
+        f"widened by estimated extra scatter, {size}."
+    ]
+
+
 def _trials(
     reading: Reading, question: Mapping[str, Any], extra: float | str | None
 ) -> tuple[Study, str, float | None]:
@@ -367,17 +296,15 @@ def _trials(
             "here they are taken to differ by their error bars alone. If it is known, state extra_scatter=.",
             None,
         )
-    size = study.specification.value_scale.error(study.extra_scatter or 0.0)
-    how = "estimated" if extra == ESTIMATE else "stated"
+    scatter = study.extra_scatter or 0.0
+    size, how = study.specification.value_scale.error(scatter), "estimated" if extra == ESTIMATE else "stated"
     bound = f"the bound would be {rounded_up(without)}"
     if not math.isfinite(without):
         bound = "their differences contradict each other"
-    return (
-        study,
-        f"Error bars of trials are widened by {how} extra scatter, {size}; without it (extra_scatter=None) "
-        f"{bound}.",
-        without if math.isfinite(without) else None,
-    )
+    said = f"Error bars of trials are widened by {how} extra scatter, {size}; without it (extra_scatter=None)"
+    if not scatter:
+        said = "Extra scatter between trials is estimated as 0, give or take; without it (extra_scatter=None)"
+    return study, f"{said} {bound}.", without if math.isfinite(without) else None
 
 
 def _network(reading: Reading, question: Mapping[str, Any]) -> Study:
@@ -400,90 +327,46 @@ def _network(reading: Reading, question: Mapping[str, Any]) -> Study:
 # From the study to what is shown
 
 
-def _league(study: Study, certificate: Certificate, against: str | None) -> list[LeagueRow]:
-    """The options with their intervals, the best first."""
-    analysis = study._now()
-    state, sign = analysis.state, analysis.specification.sign
-    sides = np.concatenate([analysis.columns.plus, analysis.columns.minus])
-    of_rows = np.concatenate([analysis.columns.readings] * 2)
-    behind = np.bincount(sides[sides >= 0], of_rows[sides >= 0], analysis.n)
-    if against is not None and certificate.may_show_bounds:
-        frame = _differences(study, state.index[against])
-    elif certificate.may_show_bounds and math.isfinite(certificate.bound):
-        frame = comparison(analysis, certificate)
-    else:
-        frame = estimates(analysis, certificate)
-    known = certificate.may_show_bounds and certificate.verdict != UNBOUNDED
-    level = 0.0 if against is not None or (shared := _level(study, certificate)) is None else shared
-    first = certificate.option if against is None else None
-    found = []
-    for name, mean, low, high in frame.select("option", "mean", "low", "high").iter_rows():
-        known_ends = low < high and math.isfinite(high - low)
-        count, may_win = int(behind[state.index[name]]), name in certificate.candidates if known else None
-        ends = (low + level, high + level) if known_ends else (None, None)
-        found.append(LeagueRow(name, mean + level, ends[0], ends[1], count, may_win))
-    return sorted(found, key=lambda row: (row.option != first, -sign * row.estimate))
-
-
-def _level(study: Study, certificate: Certificate) -> float | None:
-    """What to add to differences to the recommended option where every block has all options; else None."""
-    analysis = study._now()
-    columns = analysis.columns
-    if not _is_apart(study) or (columns.minus >= 0).any() or not (columns.kind == KINDS.index(NONE)).all():
-        return None
-    pairs = np.unique(np.stack([columns.block, columns.plus]), axis=1)
-    if pairs.shape[1] != columns.value.size or pairs.shape[1] != np.unique(columns.block).size * analysis.n:
-        return None
-    return float(columns.value[columns.plus == analysis.state.index[certificate.option or ""]].mean())
-
-
-def _differences(study: Study, other: int) -> pl.DataFrame:
-    """Differences to one option; each end of all intervals together has the certificate's confidence."""
-    analysis = study._now()
-    fit, boundary, sign = analysis.certified, analysis.boundary, analysis.specification.sign
-    apart, up, down = fit.differences(other), boundary.half_widths(other), boundary.lead_widths(other)
-    known = np.flatnonzero(np.isfinite(up) & np.isfinite(down) & analysis.state.allowed())
-    ends = np.sort([sign * (apart - down), sign * (apart + up)], axis=0)
-    return pl.DataFrame(
-        {
-            "option": [analysis.state.ids[k] for k in known],
-            "mean": (sign * apart)[known] + 0.0,
-            "low": ends[0][known],
-            "high": ends[1][known],
-        }
-    )
-
-
 def _next_steps(study: Study, certificate: Certificate, reading: Reading, counts: str) -> list[str]:
     """What to do with the answer."""
     if certificate.withheld:
-        remedies = study.check().remedies[:1]
-        return [*remedies] or ["Correct the table, or say how to read it, and ask again."]
+        return [*_in_rows(study.check().remedies[:1])] or [
+            "Correct the table, or say how to read it, and ask again."
+        ]
     best = certificate.option
     rivals = [name for name in certificate.candidates if name != best]
     if not math.isfinite(certificate.bound):
         return []
     steps = []
     if not rivals:
-        steps.append(f"Take {best}: no other option may be the best.")
+        steps.append(f"Take {best}.")
     elif certificate.reached:
         steps.append(f"Take {best}. {_some(rivals)} may be better, but by no more than eps.")
     else:
-        steps.append(f"{_some(rivals)} may be better.{_how_many_more(study, certificate, counts)}")
+        steps.append(f"{_some(rivals)} may be better. {_how_many_more(study, certificate, counts)}".rstrip())
         if certificate.eps is None:
-            steps.append(f"Is a loss of {certificate.bound_text} too small to matter? Then take {best}.")
+            steps.append(f"If a loss of {certificate.bound_text} does not matter, take {best}.")
     if "features" in reading.roles:
         steps.append("Features were not used: a study with model=linear learns from them.")
     return steps
 
 
+def _in_rows(sentences: Sequence[str]) -> list[str]:
+    """Advice about a study as advice about its table, in which rows are corrected."""
+    said = [re.sub(r"m-\d+ \((row \d+)\)", r"\1", one) for one in sentences]
+    for told, meant in INSTEAD.items():
+        said = [one.replace(told, meant) for one in said]
+    return said
+
+
 def _some(names: Sequence[str], most: int = 4) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
 
 
 def _how_many_more(study: Study, certificate: Certificate, counts: str) -> str:
-    """How many more it takes to tell, if values and scatter stay as they are."""
+    """How many more would tell, if values and scatter stay as they are."""
     analysis = study._now()
     best = analysis.state.index[certificate.option or ""]
     apart, half = analysis.certified.differences(best), analysis.boundary.half_widths(best)
@@ -493,12 +376,13 @@ def _how_many_more(study: Study, certificate: Certificate, counts: str) -> str:
         return ""
     times = float(np.max(half[rivals] / room) ** 2)
     if times > 1000.0:
-        return " They are too close to tell apart, even with a thousand times as many measurements."
+        return "Even a thousand times as many measurements would not tell them apart."
     behind = np.bincount(analysis.columns.plus, analysis.columns.readings, analysis.n)[[best, *rivals]]
     if counts == "rows" or behind.max() < 2.0:
-        return f" It takes about {times:.2g} times as many measurements to tell."
+        return f"About {times:.2g} times as many measurements would tell."
     more = math.ceil((times - 1.0) * behind.max())
-    return f" It takes about {about(more, 2)} more {counts if more > 1 else counts[:-1]} of each to tell."
+    of_each = "for every option" if counts == "items" else "of each"
+    return f"About {about(more, 2)} more {counts if more > 1 else counts[:-1]} {of_each} would tell."
 
 
 def _command(
@@ -513,7 +397,7 @@ def _command(
     name = f"{Path(source.partition('#')[0]).stem}.db"
     parts = ["noisewise", "init", name, "--from", source, *shlex.split(flags)]
     bound = certificate.bound if math.isfinite(certificate.bound) else 0.0
-    close = f"{bound or 0.1 * certificate.spread or 1.0:.1g}" if eps is None else eps
+    close = number(float(f"{bound or 0.1 * certificate.spread or 1.0:.1g}")) if eps is None else eps
     said = [("--goal", goal), ("--eps", close), ("--confidence", None if confidence == 0.95 else confidence)]
     for flag, given in said:
         parts += [] if given is None else [flag, f"{given}"]

@@ -5,13 +5,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from noisewise.core.support.text import check_text
 from noisewise.core.support.version import __version__
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate, claimed_in, other_words, wrong_fact
 from noisewise.study.inputs.value_scale import LINEAR
+from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.model_choice import facts_of
 from noisewise.study.log.specification import (
@@ -184,21 +185,17 @@ def _told(
 
     def made(place: str | Path | Storage) -> Study:
         storage = open_store(place, create=True)
-        storage.create(specification.name, specification.to_plain())
+        storage.create(specification.name, [first_row(specification.to_plain())])
         return Study(storage, specification.name, clock)
 
     if understood is None:
         return made(store)
     check_eps(understood, specification)
-    take_whole = getattr(store, "take_whole", None)
     draft = made(MEMORY)
-    draft.tell_many(understood, match=True, dry_run=take_whole is None)
-    if take_whole is not None:
-        take_whole(specification.name, specification.to_plain(), draft.events())
-        return Study(cast(Storage, store), specification.name, clock)
-    study = made(store)
-    study.tell_many(understood, match=True)
-    return study
+    draft.tell_many(understood, match=True)
+    storage = open_store(store, create=True)
+    storage.create(specification.name, draft._storage.read(draft.name))
+    return Study(storage, specification.name, clock)
 
 
 def _check_reading(reading: "HowToRead", token: Any) -> None:

@@ -14,10 +14,12 @@ from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.log.budget import left_of_budget, policy_in_words
+from noisewise.study.log.events import events_of
 from noisewise.study.log.export import write_log
 from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
 from noisewise.study.measuring import Measuring
+from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.levels import only_differences
 from noisewise.study.models.sums import Sums
 from noisewise.study.planning.effort import FUTURES, MOST_LOOKS
@@ -29,6 +31,7 @@ if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded whe
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.slot import Slot
     from noisewise.study.planning.worth import Worth
+    from noisewise.study.showing.league import League
     from noisewise.study.showing.plots import Plots
 
 Frame = Literal["measurements", "options", "events", "items"]
@@ -41,7 +44,7 @@ class Study(Measuring):
     the study's log; nothing is ever deleted, and the same log always gives the same answers.
     """
 
-    _judged: tuple[Check, Certificate] | None = None
+    _judged: tuple[Analysis, Check, Certificate] | None = None
     _alike: tuple[tuple[int, ...], list[str]] | None = None
 
     @property
@@ -124,7 +127,7 @@ class Study(Measuring):
     def certificate(self) -> Certificate:
         """Which option to take now, how far it can be from the best, and what that rests on."""
         self._catch_up()
-        return self._judge()[1]
+        return self._judge()[1].of(self)
 
     def check(self) -> Check:
         """Whether the measurements fit the model and their own error bars, and what to do if not."""
@@ -134,8 +137,8 @@ class Study(Measuring):
             from noisewise.study.certificate.diagnosis import explain
 
             check = explain(self._now(), check)
-            self._judged = check, certificate
-        return check
+            self._judged = self._now(), check, certificate
+        return check.of(self)
 
     def plan(
         self,
@@ -178,7 +181,7 @@ class Study(Measuring):
         return make_plan(
             self._now(), noise=noise, menu=menu, eps=eps, span=span, paths=paths, most=most, seed=seed,
             block=block, batch=batch, certificate=self._judge()[1], on=on,
-        )  # fmt: skip
+        ).of(self)  # fmt: skip
 
     def worth(self, looks: int = MOST_LOOKS) -> "Worth":
         """What each measurement contributed: precision, what it taught, the bound before and after.
@@ -226,8 +229,20 @@ class Study(Measuring):
         from noisewise.study.showing.frames import make_frame
 
         self._catch_up()
-        events = self._storage.read(self.name) if what == "events" else []
+        events = self.events() if what == "events" else []
         return make_frame(what, self._state, self._now(), self._judge()[1], events)
+
+    def league(self, against: str | None = None) -> "League":
+        """Compare all options: estimates with the certificate's intervals, the best first.
+
+        Args:
+            against: Show differences to this option; default: estimates, or differences to the recommended
+                option where only differences are known.
+        """
+        from noisewise.study.showing.league import league_of
+
+        self._catch_up()
+        return league_of(self._now(), self._judge()[1], against)
 
     @property
     def plot(self) -> "Plots":
@@ -290,7 +305,7 @@ class Study(Measuring):
                 state,
                 now,
                 certificate,
-                self._storage.read(self.name, max(0, state.n_events - ROWS)),
+                events_of(self._storage, self.name, max(0, state.n_events - ROWS)),
             ),
             under_way=len(self.pending),
             at=self._clock(),
@@ -307,14 +322,11 @@ class Study(Measuring):
             return []
 
     def _judge(self) -> tuple[Check, Certificate]:
-        if self._judged is None:
-            check = check_fit(self._now())
-            self._judged = check, replace(certify(self._now(), check), head=self._head)
-        return self._judged
-
-    def _forget(self) -> None:
-        super()._forget()
-        self._judged = None
+        now = self._now()
+        if self._judged is None or self._judged[0] is not now:
+            check = check_fit(now)
+            self._judged = now, check, replace(certify(now, check), head=self._log.head)
+        return self._judged[1:]
 
     def __repr__(self) -> str:
         return "\n".join(map(printable, self._lines()))
@@ -322,7 +334,7 @@ class Study(Measuring):
     def _repr_html_(self) -> str:
         certificate = self.certificate()
         good = False if certificate.withheld else True if certificate.reached else None
-        return as_html(titled(self.name), self._lines(), good=good)
+        return as_html(titled(self.name), self._lines(), good=good, drawn=self.league()._repr_html_())
 
     def _lines(self) -> list[str]:
         specification, certificate = self.specification, self.certificate()

@@ -24,7 +24,7 @@ from noisewise.study.models.scatter import LEAST_FREEDOM
 FAR, FAR_OF_ANY_TAILS = 6.0, 30.0
 #: Factors between units, and other slips that people make.
 FACTORS = (10.0, 60.0, 100.0, 1000.0, 3600.0, 1e6, 1e9)
-#: How near such a factor has to come, for values without error bars.
+#: How near such a factor has to come.
 NEAR = 0.2
 #: Values of all options that differ by less than the first factor, where a new one beyond the second is odd.
 ALIKE, BEYOND, FEW = 10.0, 30.0, 4
@@ -200,7 +200,12 @@ def _far_off(value: float, sums: list[float], usual: float) -> list[str]:
     earlier = "an earlier one" if count == 1.0 else f"{count:,.0f} earlier ones"
     off = number(abs(value - mean) / usual, 2)
     meant = [moved for factor in FACTORS for moved in (value / factor, value * factor) if value]
-    near = [one for one in meant if abs(one - mean) <= 3.0 * usual * max(1.0, abs(one / value))]
+    # Near 0 a billionth of anything fits.
+    near = [
+        one
+        for one in meant
+        if abs(one - mean) <= min(3.0 * usual * max(1.0, abs(one / value)), NEAR * abs(mean))
+    ]
     words = f"lies {off} standard errors from {earlier} of the same option, {number(mean)}"
     if near:
         best = min(near, key=lambda one: abs(one - mean))

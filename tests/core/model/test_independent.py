@@ -100,7 +100,7 @@ def test_filling_a_dense_model_at_once_is_folding_one_by_one(seed):
     sigmas = 10.0 ** rng.uniform(-4.0, 1.0, 30)
     policy = nw.widest(vectors, ridge=0.3)
     policy.tell_many(actions.tolist(), rewards, sigmas)
-    one_by_one, at_once = policy._state.model, verbs.new_model(vectors.T, 0.3)
+    one_by_one, at_once = policy.rule.model.arrays, verbs.new_model(vectors.T, 0.3)
     fill_model(at_once, vectors[actions], rewards, sigmas**-2.0, 30)
     assert_allclose(at_once.squared_widths, one_by_one.squared_widths, rtol=1e-9)
     apart = np.abs(at_once.means - one_by_one.means) / np.sqrt(one_by_one.squared_widths)

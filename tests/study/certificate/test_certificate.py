@@ -70,8 +70,8 @@ def test_the_words():
     certificate = study.certificate()
     assert certificate.reached
     assert certificate.sentence == (
-        f"A: at most {math.ceil(certificate.bound * 100) / 100:g} below the best of 3, with 95 % confidence. "
-        "Stopping is allowed (eps 0.5)."
+        f"A is at most {math.ceil(certificate.bound * 100) / 100:g} below the best of 3, with 95 % "
+        "confidence. Stopping is allowed (eps 0.5)."
     )
     for _ in range(20):
         study.tell(option="A", value=1.0, se=0.05)

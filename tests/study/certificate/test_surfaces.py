@@ -5,13 +5,15 @@ import math
 import re
 
 import pytest
+from click.testing import CliRunner
 from tests.support.report_states import LOGS, STATES
-from typer.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli.app import app
-from noisewise.cli.terminal.flags import in_flags
+from noisewise.cli.shell import ShellWords
 from noisewise.core.support.words import rounded_up
+from noisewise.operations.words import said as said_by_command
+from noisewise.operations.words import speaking
 
 #: What none may say while nothing is certified.
 CLAIMING = re.compile(
@@ -20,7 +22,7 @@ CLAIMING = re.compile(
     re.IGNORECASE,
 )
 BOUND = re.compile(r"at most ([\d.]+(?:e-?\d+)?)", re.IGNORECASE)
-COMMANDS = ("best", "status", "certify", "check", "worth")
+COMMANDS = ("status", "certify", "check", "worth")
 runner = CliRunner()
 
 
@@ -58,6 +60,15 @@ def texts_of(study, folder):
     return found, store
 
 
+def in_flags(text):
+    """A sentence as a command says it."""
+    before = speaking.set(ShellWords({}))
+    try:
+        return said_by_command(text)
+    finally:
+        speaking.reset(before)
+
+
 def strings_of(value):
     if isinstance(value, str):
         return [value]
@@ -77,7 +88,7 @@ def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
     study = state()
     certificate = json.loads(study.certificate().to_json())
     texts, store = texts_of(study, tmp_path)
-    for command in ("best", "status", "certify"):
+    for command in ("status", "certify"):
         plain = json.loads(runner.invoke(app, [command, str(store), "--json"]).stdout)
         plain = plain.get("certificate", plain)
         for name in ("option", "bound", "reached", "verdict", "candidates", "sentence", "withheld"):
@@ -89,11 +100,11 @@ def test_all_surfaces_say_what_the_certificate_says(state, tmp_path):
     assert (listed["state"] == "ready") == certificate["reached"]
     for where in ("repr", "certificate", "page"):
         assert certificate["sentence"] in texts[where], where
-    for where in ("best", "status", "certify"):  # what Python calls an argument is a flag there
+    for where in ("status", "certify"):  # what Python calls an argument is a flag there
         assert in_flags(certificate["sentence"]) in texts[where], where
     if certificate["bound"]:
         # The same digits everywhere, a list of assumptions apart.
-        for where in ("repr", "page", "chart", "course", "best", "status"):
+        for where in ("repr", "page", "chart", "course", "status"):
             said = {float(found) for found in BOUND.findall(texts.get(where, ""))}
             wider = [bound for name in ("wider", "heterogeneous") if (bound := certificate.get(name))]
             shown = {float(rounded_up(bound)) for bound in (bound_shown(certificate), *wider)}

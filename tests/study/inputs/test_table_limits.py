@@ -8,7 +8,7 @@ import zipfile
 import polars as pl
 import pytest
 
-from noisewise.cli.worlds.design import read_options
+from noisewise.cli.design import read_options
 from noisewise.study.inputs import table_limits
 from noisewise.study.inputs.delimited import read_delimited
 from noisewise.study.inputs.dialects import packed_tables

@@ -11,7 +11,7 @@ from tests.support.measured import tell_all
 
 import noisewise as nw
 from noisewise.core.support.words import rounded_up
-from noisewise.policies.registry import rule_named
+from noisewise.rules.registry import rule_named
 
 N = 30
 NAMES = [f"o{k}" for k in range(N)]

@@ -4,29 +4,25 @@ Each line is typed for a file and for a server of an equal file; output, error a
 to the last letter, but for times, hashes, and the place itself.
 """
 
-import inspect
 import re
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the server is an extra")
 
-from tests.support.commands import run
+from tests.support.commands import commands, run
 from tests.support.effort import effort
 from tests.support.servers import in_thread
 
 import noisewise as nw
-from noisewise.cli.app import COMMANDS, NAMES
 from noisewise.web.app import make_app
 
 #: Lines by command; @ is the store, # a file of this test (a different one for each of the two).
 LINES = {
     "status": ["@ -s s", "@", "@ -s none", "@ -s empty"],
-    "best": ["@ -s s", "@ -s empty"],
     "certify": ["@ -s s", "@ -s s --out #c.json", "@ -s s --verify #c.json", "@ -s s --verify table.csv"],
     "check": ["@ -s s"],
     "worth": ["@ -s s", "@ -s s --by block", "@ -s s --by colour"],
-    "slot": ["@ 0.1 -s s", "@ 0.1 0.2 -s s", "@ x -s s"],
     "plan": ["@ -s s --paths 3", "@ -s s --paths 3 --sigma 0.1", "@ -s s --eps -1"],
     "report": ["@ -s s --out #r.html", "@ -s s --out #r.txt"],
     "list": ["@", "@ --quick"],
@@ -56,10 +52,10 @@ LINES = {
     ],
     "void": ["@ m-1 wrong -s s", "@ m-1 wrong -s s", "@ m-99 wrong -s s"],
     "amend": ["@ m-2 typo --value 2.2 --se 0.1 -s s", "@ m-2 typo -s s", "@ m-99 typo --value 1 -s s"],
-    "fail": ["@ ask-2 broken -s s", "@ ask-2 broken -s s", "@ ask-99 broken -s s"],
-    "release": ["@ ask-3 -s s", "@ ask-3 ask-4 -s s"],
-    "exclude": ["@ C gone -s s", "@ C gone -s s", "@ Q gone -s s"],
-    "include": ["@ C -s s", "@ C -s s"],
+    "release": [
+        "@ ask-3 -s s", "@ ask-3 ask-4 -s s", "@ ask-2 --failed broken -s s", "@ ask-99 --failed broken -s s",
+    ],
+    "exclude": ["@ C gone -s s", "@ C gone -s s", "@ Q gone -s s", "@ C --undo -s s", "@ C --undo -s s"],
     "add": ["@ F G -s s", "@ F -s s", "@ options.csv -s s"],
     "switch": ["@ --extra-scatter 0.1 -s s", "@ -s s", "@ linear -s s"],
     "run": [
@@ -76,11 +72,11 @@ LINES = {
         "@ --from hyperfine:run.json --scale log --eps 2% -s hf",
     ],
     "rename": ["@ made newer", "@ made newer", "@ newer s"],
-    "rebuild": ["@ #l.jsonl -s again", "@ #l.jsonl -s again", "@ table.csv"],
+    "restore": ["@ #l.jsonl -s again", "@ #l.jsonl -s again"],
 }  # fmt: skip
 #: Commands that work on the store itself, or on another machine's behalf; each says so.
 ON_THE_STORE = {
-    "restore": "restore copy.db @",
+    "restore": "restore @ copy.db",
     "serve": "serve @",
     "token": "token list @",
 }
@@ -103,9 +99,7 @@ FILES = {
 
 def test_every_command_that_takes_a_store_is_typed_with_an_address():
     takes = {
-        NAMES.get(command, command.__name__)
-        for command in COMMANDS
-        if "store" in inspect.signature(command).parameters
+        name for name, command in commands().items() if any(one.name == "store" for one in command.params)
     }
     assert takes == LINES.keys() | ON_THE_STORE.keys() | set(HANDS_ON)
 

@@ -30,6 +30,17 @@ _JOINERS = re.compile(
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
+def cells(text: str) -> int:
+    """The columns of a terminal that a text takes: two for a wide character, none for a combining mark."""
+    return len(text) if text.isascii() else sum(_cells_of(character) for character in text)
+
+
+def _cells_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
 def check_text(name: str, value: Any, *, most: int = NAME_LENGTH, where: str = "") -> str:
     """Return ``value`` as a text without blanks around it that can be seen, kept and printed anywhere.
 

@@ -118,13 +118,20 @@ def duration(seconds: float) -> str:
     return "less than a minute"
 
 
-def as_html(title: str, lines: Sequence[str], *, good: bool | None = None) -> str:
-    """A small box for a notebook: readable in light and dark themes."""
+def as_html(title: str, lines: Sequence[str], *, good: bool | None = None, drawn: str = "") -> str:
+    """A small box for a notebook: readable in light and dark themes.
+
+    Args:
+        title: What it is about.
+        lines: Sentences, the most important one first.
+        good: Whether that is good news; None if it is neither.
+        drawn: HTML that follows the first sentence.
+    """
     colour = {True: "#2e7d32", False: "#c62828", None: "#607d8b"}[good]
     first, *rest = [html.escape(line) for line in lines] or [""]
     body = "".join(f"<div style='opacity:0.8'>{line}</div>" for line in rest)
     return (
         f"<div style='border-left:4px solid {colour};padding:0.3em 0.8em'>"
         f"<div style='opacity:0.6;font-size:85%'>{html.escape(title)}</div>"
-        f"<div><b>{first}</b></div>{body}</div>"
+        f"<div><b>{first}</b></div>{drawn}{body}</div>"
     )

@@ -13,10 +13,9 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.policies.registry import rule_named
-from noisewise.policies.shell.decide import Rows, decide, imagine
-from noisewise.policies.shell.policy_file import copy_state
-from noisewise.policies.shell.rule import Rule, make_params
+from noisewise.rules.policy import decide
+from noisewise.rules.registry import rule_named
+from noisewise.rules.rule import Rule
 from noisewise.study.log.measurements import Codes, Columns
 from noisewise.study.log.specification import PolicyChoice
 from noisewise.study.models.analysis import Analysis
@@ -32,9 +31,8 @@ class Chooser:
     """A rule with everything told so far; it remembers what is under way."""
 
     def __init__(self, analysis: Analysis, policy: PolicyChoice) -> None:
-        self._rule = rule_named(policy.name)
+        kind = rule_named(policy.name)
         self._unit = unit = unit_of(analysis)
-        self._seed = int(policy.options.get("seed", 0))
         sigma = analysis.sigmas.estimated / unit
         self._typical = float(np.median(sigma)) if sigma.size else math.nan
         levelled = _on_a_level(analysis)
@@ -42,37 +40,28 @@ class Chooser:
         sums = levelled.sums
         sums = sums._replace(value=sums.value / unit, weight=sums.weight * unit**2, fine=None)
         view = RuleView(
-            policy=self._rule.name,
-            whole=self._rule.catch_up is not None,
+            policy=kind.name,
+            whole=kind.catch_up is not None and policy.options.get("radius") != "restarted",
             sums=sums,
             contrasts_only=levelled.taken is not None,
             deviation=analysis.sizes.deviation / unit,
         )
         options = {name: value for name, value in policy.options.items() if name != "horizon"}
         horizon = policy.options.get("horizon")
-        self._params = make_params(self._rule, analysis.model.actions(view), horizon, options)
-        self._state = self._rule.init(self._params)
-        analysis.model.fill(getattr(self._state, "model", None), view, self._params.setting.ridge)
+        rule = kind(**options).on(analysis.model.actions(view), horizon)
+        analysis.model.fill(rule.model.arrays, view, rule.limits.ridge)
+        self._rule = rule = rule.keeping(rule.model)
         if sums.n_measurements and view.whole:
-            _catch_up(self._rule, self._params, self._state, analysis.columns, sigma)
+            _catch_up(rule, analysis.columns, sigma)
         elif sums.n_measurements:
-            levelled = levelled._replace(sums=sums)
-            _learn_one_by_one(self._rule, self._params, self._state, analysis, levelled, sigma)
+            _learn_one_by_one(rule, analysis, levelled._replace(sums=sums), sigma)
         for option, error in levelled.alone:
             self.imagine(option, error)
 
     def choose(self, allowed: Mask, sigma: float | None, ask_number: int) -> int:
         """The option to measure next; the random draws belong to the number of the question."""
         noise = None if sigma is None else sigma / self._unit
-        return decide(
-            self._rule,
-            self._params,
-            self._state,
-            Rows(allowed),
-            sigma=noise,
-            seed=self._seed,
-            number=ask_number,
-        )
+        return int(decide(self._rule, allowed, noise, ask_number))
 
     @property
     def unit(self) -> float:
@@ -82,7 +71,7 @@ class Chooser:
     @property
     def model(self) -> Any:
         """What the rule knows, in these units."""
-        return self._state.model
+        return self._rule.model
 
     @property
     def must_know_sigma(self) -> bool:
@@ -92,28 +81,27 @@ class Chooser:
     def copy(self) -> "Chooser":
         """One that learns on its own from here."""
         twin = copy(self)
-        twin._state = copy_state(self._state)
+        twin._rule = self._rule.copy()
         return twin
 
     def learn(self, option: int, value: float, sigma: float) -> None:
         """Take in one more measurement; large values are good, and 0 is where the sums are centred."""
         value -= self._zero
         told = sigma / self._unit if self._rule.sees_sigma != "never" else math.nan
-        self._rule.absorb(self._params, self._state, option, value / self._unit, told)
+        self._rule.learn(option, value / self._unit, told)
 
     def renew(self, options: Codes, sigmas: Floats) -> None:
         """Keep the model, and let all else follow from these measurements, as at every question."""
         if self._rule.catch_up is not None:
-            fresh = self._rule.init(self._params)._replace(model=self._state.model)
-            self._rule.catch_up(self._params, fresh, options, sigmas / self._unit)
-            self._state = fresh
+            self._rule = self._rule.keeping(self._rule.model)
+            self._rule.catch_up(options, sigmas / self._unit)
 
     def imagine(self, option: int, sigma: float | None) -> None:
         """Take a measurement under way as if it had come out as expected."""
         assumed = self._typical if sigma is None else sigma / self._unit
         if not math.isfinite(assumed):
-            assumed = math.sqrt(self._state.model.squared_widths[option]) or 1.0
-        imagine(self._rule, self._params, self._state, option, assumed)
+            assumed = self._rule.model.width(option) or 1.0
+        self._rule.imagine(option, assumed)
 
 
 class Levelled(NamedTuple):
@@ -167,17 +155,14 @@ def unit_of(analysis: Analysis) -> float:
     return specification.resolution
 
 
-def _catch_up(rule: Rule, params: Any, state: Any, columns: Columns, sigma: Floats) -> None:
+def _catch_up(rule: Rule, columns: Columns, sigma: Floats) -> None:
     """Let all that a rule keeps besides its model follow from the measurements, differences apart."""
-    assert rule.catch_up is not None
     level = np.flatnonzero(columns.minus < 0)
     order = level[np.lexsort((sigma[level], columns.plus[level]))]
-    rule.catch_up(params, state, columns.plus[order], sigma[order])
+    rule.catch_up(columns.plus[order], sigma[order])
 
 
-def _learn_one_by_one(
-    rule: Rule, params: Any, state: Any, analysis: Analysis, levelled: Levelled, sigma: Floats
-) -> None:
+def _learn_one_by_one(rule: Rule, analysis: Analysis, levelled: Levelled, sigma: Floats) -> None:
     """For rules with books of their own: each measurement, its block's estimated offset taken off.
 
     A rule that may pool sees one measurement per option. The order is that of the catalogue.
@@ -194,7 +179,7 @@ def _learn_one_by_one(
         weight = totals(sums.plus, sums.weight, analysis.n)
         mean = totals(sums.plus, sums.weight * values, analysis.n)
         for option in np.flatnonzero(weight):
-            rule.absorb(params, state, int(option), mean[option] / weight[option], weight[option] ** -0.5)
+            rule.learn(int(option), mean[option] / weight[option], weight[option] ** -0.5)
         return
     block = block_places(columns, sums.blocks)
     taken = offsets if levelled.taken is None else levelled.taken
@@ -204,4 +189,4 @@ def _learn_one_by_one(
     for at in np.lexsort((sigma, values, block, columns.plus)):
         if seen[at]:
             told = float(sigma[at]) if sees else math.nan
-            rule.absorb(params, state, int(columns.plus[at]), float(values[at]), told)
+            rule.learn(int(columns.plus[at]), float(values[at]), told)

@@ -25,7 +25,7 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
 
     They are checked by making the policy on two actions.
     """
-    from noisewise.policies.registry import check_known, make_policy
+    from noisewise.rules.registry import check_known, make_policy
 
     check_known(name, RACE)
     if name == RACE:
@@ -72,8 +72,8 @@ def sharpness_of(policy: PolicyChoice) -> float:
 @functools.lru_cache(maxsize=64)
 def _check_pinned(name: str, options: str) -> None:
     """Refuse options that the policy would not have been pinned with."""
-    from noisewise.policies.registry import make_policy, rule_named
-    from noisewise.policies.shell.creation import new_policy
+    from noisewise.rules.policy import Policy
+    from noisewise.rules.registry import make_policy, rule_named
 
     given, rule = json.loads(options), rule_named(name)
     horizon = given.pop("horizon", None)
@@ -85,7 +85,7 @@ def _check_pinned(name: str, options: str) -> None:
         raise ValueError(f"{name} lacks the option {missing[0]!r}.")
     if unknown := sorted(set(given) - known):
         raise ValueError(f"{name} has no option {unknown[0]!r}.")
-    new_policy(rule, np.eye(2), given, horizon=horizon)
+    Policy(rule(**given), np.eye(2), horizon=horizon)
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import Reasons
 from noisewise.study.asking.under_way import UNNAMED, UnderWay, all_under_way
 from noisewise.study.certificate.bound import Recommended
+from noisewise.study.log.events import Event
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import Job, State, job_of
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.stores.protocol import Event
 
 #: What was decided, what would be recommended then, and what was under way before it.
 Step = tuple[Proposal, Recommended | None, list[UnderWay]]

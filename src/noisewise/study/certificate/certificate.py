@@ -8,6 +8,7 @@ from typing import Any
 from noisewise.core.support.strict_json import strict_json
 from noisewise.core.support.text import some_of
 from noisewise.core.support.words import as_html, counted, ordinal, percent
+from noisewise.study.certificate.notebook import WithLeague
 from noisewise.study.certificate.verdicts import NOTHING, REACHED, UNDECIDED
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.model_choice import ANY_TIME, ONCE
@@ -28,7 +29,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(WithLeague):
     """How far the recommended option can be from the best: true at every moment, or at one look."""
 
     study: str
@@ -118,7 +119,7 @@ class Certificate:
         elif self.verdict == UNDECIDED:
             text = f"Nothing is decided yet: {self.option} is {self._far}, {self.sure}, {self._apart}."
         else:
-            text = f"{self.option}: {self._far}, {self.sure}."
+            text = f"{self.option} is {self._far}, {self.sure}."
         if self.eps is not None and self.once:
             text += f" That is {'' if self.reached else 'not '}close enough ({self._eps})."
         elif self.eps is not None:
@@ -242,7 +243,7 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         good = None if self.option is None else False if self.withheld else True if self.reached else None
-        return as_html(f"Certificate of {self.study}", str(self).splitlines(), good=good)
+        return as_html(f"Certificate of {self.study}", self.lines(), good=good, drawn=self._league())
 
     def to_json(self) -> str:
         """As JSON, to be kept and re-checked with `noisewise.verify_certificate`.

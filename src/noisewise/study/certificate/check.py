@@ -11,6 +11,7 @@ from noisewise.core.support.distributions import chi_square_quantile, chi_square
 from noisewise.core.support.words import as_html, counted, number
 from noisewise.study.certificate.averaged_first import too_rough_for_logarithms
 from noisewise.study.certificate.far_off import FarOff, far_off
+from noisewise.study.certificate.notebook import WithLeague
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
@@ -33,7 +34,7 @@ WORST = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Check:
+class Check(WithLeague):
     """How well the measurements fit the model and their own error bars."""
 
     reduced: float  # chi-square per degree of freedom; NaN if there are none
@@ -84,7 +85,7 @@ class Check:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html("Check", str(self).splitlines(), good=self.ok)
+        return as_html("Check", str(self).splitlines(), good=self.ok, drawn=self._league())
 
 
 def _without_in_words(left_out: tuple[dict[str, Any], ...]) -> list[str]:

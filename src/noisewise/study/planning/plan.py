@@ -18,6 +18,7 @@ from noisewise.study.asking.item_race import batch_of
 from noisewise.study.asking.what_if import WhatIf, condensed
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificate.notebook import WithLeague
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
@@ -110,7 +111,7 @@ def _plural(thing: str, count: float) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(WithLeague):
     """How many more measurements until the bound is at most eps: median, and the band of 80 %."""
 
     eps: float
@@ -190,7 +191,7 @@ class Plan:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html("Plan", str(self).splitlines())
+        return as_html("Plan", str(self).splitlines(), drawn=self._league())
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON values; what is infinite becomes None."""

@@ -24,7 +24,9 @@ class Resolution(NamedTuple):
     text: str  # in a sentence
 
 
-def resolution_of(analysis: Analysis, option: str | None, count: str | None = None) -> Resolution | None:
+def resolution_of(
+    analysis: Analysis, option: str | None, count: str | None = None, such: str = "studies"
+) -> Resolution | None:
     """Which differences to an option can be told apart; None where nothing is bounded.
 
     A difference is told apart if its estimate, which has a standard error, exceeds the half-width.
@@ -34,6 +36,7 @@ def resolution_of(analysis: Analysis, option: str | None, count: str | None = No
         analysis: The fits.
         option: The recommended option.
         count: What there is, in words; default: the measurements.
+        such: What there are four of five of.
     """
     if option is None or analysis.sigmas.waiting or analysis.specification.noise is not None:
         return None
@@ -56,7 +59,7 @@ def resolution_of(analysis: Analysis, option: str | None, count: str | None = No
     with_this = count or _items(analysis) or f"these {amount(analysis.state, analysis.columns)}"
     return Resolution(
         apart,
-        f"Resolution: {with_this} can tell apart options that differ by {far} (in 4 of 5 such studies).",
+        f"Resolution: {with_this} can tell apart options that differ by {far} (in 4 of 5 such {such}).",
     )
 
 

@@ -53,8 +53,8 @@ def read(
     table.need("option", "n", "sum")
     if "sum_squares" not in table.columns:
         raise file.refuse(
-            "sum_squares is no known column; name the column: say sum_squares=. If readings are 0 or 1, none "
-            "is needed: import a plain table with the columns successes and trials."
+            "sum_squares is no known column; name it by choosing sum_squares=COLUMN. If readings are 0 or 1, "
+            "none is needed: import a plain table with the columns successes and trials."
         )
     names = table.texts("option")
     numbers = {role: table.numbers(role) for role in ("n", "sum", "sum_squares")}

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from noisewise.core.support.version import __version__
-from noisewise.core.support.words import counted, in_unit, percent, titled
+from noisewise.core.support.words import counted, in_unit, percent
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.verdicts import (
@@ -137,7 +137,7 @@ def make_page(findings: Findings, most: int = 40) -> str:
     return _PAGE.format(
         policy=content_policy(),
         version=__version__,
-        title=text(titled(certificate.study)),
+        title=text(_named(certificate.study) or _question(findings)),
         style=STYLE,
         about=text(_about(findings)),
         question=text(_question(findings)),
@@ -157,7 +157,13 @@ def _question(findings: Findings) -> str:
 
 def _about(findings: Findings) -> str:
     at = datetime.fromtimestamp(findings.at, UTC)
-    return f"{titled(findings.certificate.study)} · {at:%Y-%m-%d %H:%M} UTC"
+    name = _named(findings.certificate.study)
+    return f"{name} · {at:%Y-%m-%d %H:%M} UTC" if name else f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def _named(name: str) -> str:
+    """The name of a study, which the default is none of."""
+    return "" if name == "study" else name
 
 
 def _verdict(findings: Findings) -> str:

@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from noisewise.operations.tables import understood_columns
 from noisewise.study.study import Study
 from noisewise.web.api.table_bodies import Importing, ToolFile, ToolFiles
 from noisewise.web.problems import ProblemError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from noisewise.study.intake.columns.understanding import Understood
     from noisewise.study.readers.reader import Reader
     from noisewise.study.readers.result_file import ResultFile
@@ -32,35 +31,6 @@ def understood_text(text: str, others: Any = (), **reading: Any) -> "Understood"
         file.write_text(text, encoding="utf-8", newline="")
         table = replace(read_whole("table", file), name="table")
         return understand(table, what="table", others=others, **reading)
-
-
-def understood_columns(columns: Mapping[str, list[Any]], reading: Mapping[str, Any]) -> "Understood":
-    """A table that was understood where it came from: its columns are called like their roles."""
-    import polars as pl
-
-    from noisewise.study.inputs.dialects.wording import PYTHON
-    from noisewise.study.inputs.read_table import ReadTable
-    from noisewise.study.intake.columns.understanding import Understood
-
-    if len({len(cells) for cells in columns.values()}) != 1:
-        raise ValueError("`columns` must be at least one, and all of the same length.")
-    frame = pl.DataFrame([_series(name, cells) for name, cells in columns.items()])
-    missing, layout = bool(reading.get("allow_missing_se")), reading.get("layout")
-    sources = {name: name for name in columns}
-    return Understood(ReadTable(frame), frame, sources, {}, [], [], missing, PYTHON, ".", layout)
-
-
-def _series(name: str, cells: list[Any]) -> "pl.Series":
-    import polars as pl
-
-    from noisewise.study.intake.roles import NAME, ROLE
-
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if ROLE[name].kind == NAME and name != "arm" and not kinds <= {str}:
-        raise ValueError(f"column {name!r} must be texts.")
-    if not kinds:
-        return pl.Series(name, cells, dtype=pl.String)
-    return pl.Series(name, cells, strict=False) if kinds == {int, float} else pl.Series(name, cells)
 
 
 def understood_import(

@@ -1,26 +1,13 @@
 """Roles, who is asking, and the dependency by which a route says whom it needs."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 from fastapi import Request
 from fastapi.routing import APIRoute
 
+from noisewise.operations.table import Role as Role
 from noisewise.web.problems import ProblemError
-
-
-class Role(IntEnum):
-    """What somebody may do; each may do what those before may."""
-
-    VIEWER = 1  # look at everything
-    WORKER = 2  # ask, tell, fail and release
-    OWNER = 3  # correct what was told, change options and models, make studies, share
-
-    @property
-    def word(self) -> str:
-        """Its name, as people write it."""
-        return self.name.lower()
 
 
 class Visitor(NamedTuple):

@@ -5,11 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from noisewise.study.log.jobs import Job
-from noisewise.study.log.told import Measurement, Told, check_arguments
-from noisewise.study.stores.protocol import OutcomeUnknownError
-from noisewise.web.client.connection import ServerConnection, path_of, written
-from noisewise.web.client.plain_objects import (
+from noisewise.operations.objects import (
     job_from,
     job_id,
     measurement_from,
@@ -19,6 +15,10 @@ from noisewise.web.client.plain_objects import (
     text_to_send,
     told_to_send,
 )
+from noisewise.study.log.jobs import Job
+from noisewise.study.log.told import Measurement, Told, check_arguments
+from noisewise.study.stores.protocol import OutcomeUnknownError
+from noisewise.web.client.connection import ServerConnection, path_of, written
 from noisewise.web.client.server_refusals import FormError, understanding, warnings_in
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from noisewise.operations.objects import certificate_from, job_from
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.inputs.value_scale import LOG, ValueScale
+from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
-from noisewise.study.stores.protocol import Event
 from noisewise.web.client.connection import ServerConnection, path_of
-from noisewise.web.client.plain_objects import certificate_from, job_from
 from noisewise.web.client.remote_changes import RemoteChanges
 from noisewise.web.client.remote_log import RemoteLog
 from noisewise.web.client.server_refusals import understanding
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from noisewise.study.running.limits import Until
     from noisewise.study.running.run import StudyRun
     from noisewise.study.running.studied import Runnable
+    from noisewise.study.showing.league import League
     from noisewise.study.showing.plots import Plots
     from noisewise.study.study import Frame, Study
 
@@ -226,8 +227,7 @@ class RemoteStudy(RemoteChanges):
         from noisewise.study.study import Study
 
         storage = MemoryStorage()
-        storage.create(self._name, self._log.specification(self._name))
-        storage.append(self._name, 0, self._log.read(self._name))
+        storage.create(self._name, self._log.read(self._name))
         return Study(storage, self._name)
 
     @property
@@ -259,6 +259,10 @@ class RemoteStudy(RemoteChanges):
     def frame(self, what: "Frame" = "options") -> "pl.DataFrame":
         """The measurements, options, events or items as a polars frame."""
         return self._copy().frame(what)
+
+    def league(self, against: str | None = None) -> "League":
+        """Compare all options: estimates with the certificate's intervals; see `Study.league`."""
+        return self._copy().league(against)
 
     @property
     def plot(self) -> "Plots":

@@ -67,8 +67,8 @@ def asked_slots(study: Study, query: Mapping[str, str]) -> list[list[str]]:
     sigmas = _amounts("Sigma", query.get("sigma", ""))
     if len(sigmas) > MOST_SLOTS:  # the study would be kept from others meanwhile
         raise ValueError(
-            f"a page fills at most {MOST_SLOTS} slots at a time; got {len(sigmas):,}. The command "
-            "`noisewise slot` and programs may ask for more."
+            f"a page fills at most {MOST_SLOTS} slots at a time; got {len(sigmas):,}. "
+            "Programs may ask for more: study.slot."
         )
     slots = study.slot(sigmas, block=query.get("block", "").strip() or None)
     return [[line.strip() for line in str(slot).splitlines()] for slot in slots]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.support.waiting import wait_until
 
-from noisewise.cli.studies.running import children as room
-from noisewise.cli.studies.running.children import KEPT_ERR, KEPT_OUT, Children
+from noisewise.cli import run_children as room
+from noisewise.cli.run_children import KEPT_ERR, KEPT_OUT, Children
 from noisewise.study.running.outcomes import NoResultError
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisewise.cli.studies.running.printed import SAID, read_printed
+from noisewise.cli.run_printed import SAID, read_printed
 from noisewise.study.running.outcomes import NoResultError
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.support.commands import commands
 from tests.support.commands import run as typed
-from typer.main import get_command
 
 import noisewise as nw
-from noisewise.cli.app import app, main
-from noisewise.cli.studies.running.placeholders import read_template
+from noisewise.cli.app import main
+from noisewise.cli.run_placeholders import read_template
 
 #: Prints logs, and then the value of an option with its error.
 MEASURE = """#!/bin/sh
@@ -263,7 +263,7 @@ def test_a_run_within_a_run_has_variables_of_its_own(monkeypatch):
 
 def test_the_command_has_the_threads_that_the_person_gave(monkeypatch):
     """Commands on studies limit the threads of their own linear algebra; what they start must not inherit it."""
-    from noisewise.cli.terminal import threads
+    from noisewise.cli import threads
 
     monkeypatch.setattr(threads, "_ours", True)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -400,7 +400,7 @@ REFUSED = [
     ("run s.db --budget many -- ./measure {option}", "--budget must be a number of measurements (200), a time (90s, 30min, 2h), \"cost=5\", or several with commas; got 'many'."),
     ("run s.db --on-error ignore -- ./measure {option}", "--on-error must be one of 'fail', 'raise', 'exclude'; got 'ignore'."),
     ("run s.db --reader hyperfine:colour=red -- ./measure {option}", "reader 'hyperfine' has no choice 'colour'"),
-    ("run s.db --eps 1 -- ./measure {option}", "--eps goes with --new: a study that is there keeps what it was made with."),
+    ("run s.db --eps 1 -- ./measure {option}", "--eps goes with --new. A study that exists keeps what it was made with."),
     ("run n.db --new -- ./measure {option}", "--new needs the options, or their table: noisewise run study.db --new A B --eps 0.1 -- ./measure {option}."),
     ("run n.db --new A B -- ./measure {option}", "--eps (how far below the best is good enough) or --span"),
     ("run n.db --new A B --span 3 -- ./measure {option}", "--until must be a bound, or spent with a budget: this study has no --eps that certified could mean."),
@@ -440,7 +440,7 @@ def test_the_lines_of_the_page_are_understood():
     (block,) = re.findall(
         r"^```text\n(noisewise run.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
-    flags = {flag for parameter in get_command(app).commands["run"].params for flag in parameter.opts}
+    flags = {flag for parameter in commands()["run"].params for flag in parameter.opts}
     lines = [shlex.split(line) for line in block.splitlines()]
     assert len(lines) == 4
     for _, command, *words in lines:
@@ -477,4 +477,4 @@ def test_junk_is_refused_in_one_sentence_or_measured():
                 words,
                 done.exception,
             )
-            assert "\n" not in str(done.exception), words
+            assert all(map(str.strip, str(done.exception).splitlines())), words

@@ -1,0 +1,117 @@
+"""``noisewise design``: which options of a table to measure, in which shares, with a certificate."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+
+from noisewise.cli.options import Json
+from noisewise.cli.printing import console, print_json
+from noisewise.operations.table import Arg, Opt
+from noisewise.operations.values import names
+
+
+def design(
+    table: Annotated[Path, Arg("A CSV or Parquet file with one row per option.")],
+    features: Annotated[
+        list[str], Opt("Numeric columns, with commas.", "--features", "-f", metavar="COLUMNS")
+    ],
+    name: Annotated[str | None, Opt("The column that names the options.", "--id")] = None,
+    gap: Annotated[float, Opt("Stop when proved to be this close to the optimum.")] = 1e-3,
+    support: Annotated[str | None, Opt("core or caratheodory: shares on fewer options.")] = None,
+    max_support: Annotated[int | None, Opt("The largest number of options with a share.")] = None,
+    intercept: Annotated[bool, Opt("Add a column of ones.", "--intercept")] = False,
+    chart: Annotated[Path | None, Opt("Draw the shares (.png .svg .html).")] = None,
+    json: Json = False,
+) -> None:
+    """Find in which shares to measure options. Every option then becomes known equally well."""
+    import noisewise as nw
+
+    columns = names(features)
+    vectors, labels = read_options(table, columns, name)
+    if intercept:
+        import numpy as np
+
+        vectors = np.column_stack([np.ones(len(vectors)), vectors])
+    found = nw.optimal_design(vectors, gap=gap, support=support, max_support=max_support)
+    chosen = [labels[i] for i in found.indices.tolist()]
+    if chart is not None:
+        from noisewise import charts
+
+        frame = {"option": chosen, "weight": found.weights}
+        charts.save_chart(charts.design_weights(frame, g_value=found.g_value, rank=found.rank), chart)
+    if json:
+        content: dict[str, Any] = {
+            "options": [
+                {"row": int(i), "id": label, "weight": float(w)}
+                for i, label, w in zip(found.indices, chosen, found.weights, strict=True)
+            ],
+            "g_value": found.g_value,
+            "gap": found.gap,
+            "rank": found.rank,
+            "n_options": found.n_actions,
+            "written": [] if chart is None else [str(chart)],
+        }
+        print_json("design", content)
+        return
+    _print(found, chosen)
+    if chart is not None:
+        click.echo(f"Wrote {chart}")
+
+
+def _print(found: Any, chosen: list[str]) -> None:
+    from rich.table import Table
+
+    shown = Table(box=None, padding=(0, 2, 0, 0))
+    shown.add_column("option")
+    shown.add_column("share", justify="right")
+    for weight, label in sorted(zip(found.weights, chosen, strict=True), key=lambda pair: -pair[0]):
+        shown.add_row(label, f"{weight:.2%}")
+    screen = console()
+    screen.print(shown)
+    least = (
+        f"{found.rank} dimensions" if found.rank == found.dim else f"their span of {found.rank} dimensions"
+    )
+    screen.print(
+        f"\n{len(chosen)} of {found.n_actions} options. The largest variance g is {found.g_value:.6g}; "
+        f"in {least} no design has less than {found.rank}: "
+        f"at most {found.gap:.2g} above the optimum, proved over all options."
+    )
+
+
+def read_options(path: Path, columns: list[str], name: str | None) -> tuple[Any, list[str]]:
+    """The feature vectors and names of a table's rows; whatever is wrong is named by row and column."""
+    import polars as pl
+
+    from noisewise.study.inputs.dialects.packed_tables import PACKED, read_packed
+
+    if not path.is_file():
+        raise FileNotFoundError(f"`table` must be a CSV or Parquet file; there is no file {str(path)!r}.")
+    try:
+        frame = (
+            read_packed(path)
+            if path.suffix.lower() in PACKED
+            else pl.read_csv(path, infer_schema_length=None)
+        )
+    except (pl.exceptions.PolarsError, ValueError) as problem:
+        reason = str(problem).splitlines()[0]
+        raise ValueError(
+            f"`table` must be a CSV or Parquet file; {str(path)!r} cannot be read: {reason}"
+        ) from None
+    for column in [*columns, *([name] if name else [])]:
+        if column not in frame.columns:
+            listed = ", ".join(frame.columns)
+            raise ValueError(f"`features` and `id` must be columns of the table ({listed}); got {column!r}.")
+    labels = [str(value) for value in frame[name]] if name else [str(row) for row in range(len(frame))]
+    for column in columns:
+        series = frame[column]
+        if not series.dtype.is_numeric():
+            raise ValueError(f"`features` must be numbers; column {column!r} holds {series.dtype} values.")
+        if series.null_count():
+            row = series.is_null().arg_max() or 0
+            raise ValueError(
+                f"`features` must not be missing; column {column!r} is empty for option {labels[row]!r}."
+            )
+    if not columns:
+        raise ValueError("`features` must name at least one column; got none.")
+    return frame.select(pl.col(column).cast(pl.Float64) for column in columns).to_numpy(), labels

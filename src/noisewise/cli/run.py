@@ -1,0 +1,144 @@
+"""``noisewise run``: ask, measure with a command, and tell, until the certificate says you may stop."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+
+from noisewise.cli.exits import DIFFERS, NOT_YET, leave
+from noisewise.cli.exits import INTERRUPTED as STOPPED
+from noisewise.cli.options import Json, Name, Store
+from noisewise.cli.printing import print_json, say, told_warnings
+from noisewise.cli.run_new_study import question_params
+from noisewise.core.support.text import printable
+from noisewise.operations.table import Api, Arg, Opt
+from noisewise.operations.words import said
+
+if TYPE_CHECKING:
+    from noisewise.cli.run_course import Failures
+    from noisewise.cli.run_new_study import Begun
+    from noisewise.study.running.run import StudyRun
+
+INTERRUPTED = "Interrupted: what was measured is told, the rest is given back; the same line goes on."
+
+Names = Annotated[
+    list[str] | None,
+    Arg("With --new, as for init: the options, or a table of them.", metavar="[NAME|TABLE]..."),
+]
+New = Annotated[
+    bool,
+    Opt("Make the study if there is none, with the flags of init; else go on with it.", "--new"),
+]
+Workers = Annotated[int, Opt("The number of commands at a time.", "--workers", "-j")]
+Until = Annotated[
+    str,
+    Opt("What ends it: the certificate, a bound, or the budget.", metavar="certified|BOUND|spent"),
+]
+Budget = Annotated[
+    str | None,
+    Opt(
+        "What this run may spend: 200, 90s, 30min, 2h, cost=5, or several with commas.",
+        metavar="N|TIME|cost=C",
+    ),
+]
+Timeout = Annotated[
+    str | None,
+    Opt("What one command may take: 30, 90s, 5min; then it is ended.", metavar="TIME"),
+]
+Retries = Annotated[int, Opt("How often a command that failed is started again at once.")]
+OnError = Annotated[
+    str,
+    Opt("After that: fail (the option may be asked for again), exclude (the option), or raise (end)."),
+]
+ReaderName = Annotated[
+    str | None,
+    Opt(
+        "What reads the output, as name:choice=value; default: a number or JSON.", "--reader", metavar="NAME"
+    ),
+]
+Shell = Annotated[bool, Opt('Let sh read the command; it finds values in "$NOISEWISE_OPTION".', "--shell")]
+
+
+def run(
+    store: Store,
+    options: Names = None,
+    new: New = False,
+    workers: Workers = 1,
+    until: Until = "certified",
+    budget: Budget = None,
+    timeout: Timeout = None,
+    retries: Retries = 0,
+    on_error: OnError = "fail",
+    reader: ReaderName = None,
+    shell: Shell = False,
+    study: Name = None,
+    json: Json = False,
+    command: Annotated[list[str], Api("The command behind the dashes.")] = [],  # noqa: B006 - it is never changed
+    **question: Any,
+) -> None:
+    """Measure with a command until you may stop.
+
+    Ask, run it, tell, again and again: noisewise run study.db --new red green --eps 0.5 -- ./measure {option}
+
+    The command stands behind --, with {option} in the place of the option's name; also {col:NAME} (a column
+    of the options), {items}, {out} (a file to write the result to), {job}, {study}, {minus}. It ends its
+    output with a number, 12.3(4), 12.3 ± 0.4, or JSON with the fields of tell. Killed or interrupted, the
+    same line goes on.
+    """
+    from noisewise.cli import run_preparation as preparation
+    from noisewise.cli.run_children import Children
+    from noisewise.cli.run_course import Failures, ending
+    from noisewise.cli.run_goal import RunGoal
+    from noisewise.study.running.run import MeasuringError
+
+    typed = options or []
+    template = preparation.template_of(command, typed, new=new, shell=shell, question=question)
+    goal, seconds = RunGoal(until), preparation.seconds_of_time(timeout)
+    preparation.check_settings(workers, retries, on_error, budget)
+    read = preparation.reading(reader)
+    begun, columns = preparation.begin(
+        store, study, typed if new else None, question, template,
+        lambda made: goal.check(made, budget),
+    )  # fmt: skip
+    opened, children = begun.study, Children()
+    measure = preparation.measuring(template, opened, columns, children, seconds, read)
+    failures = Failures(measure, children)
+    try:
+        with told_warnings(), ending(children.stop):
+            done = opened.run(
+                failures.measure, workers=workers, until=goal.until, budget=budget, retries=retries,
+                on_error=on_error, progress=not json,
+            )  # fmt: skip
+    except MeasuringError as failed:
+        click.echo(printable(f"Error: {said(str(failed))}"), err=True)
+        leave("run", DIFFERS)
+    except KeyboardInterrupt:
+        click.echo(INTERRUPTED, err=True)
+        leave("run", STOPPED)
+    finally:
+        children.close()
+    _report(begun, done, failures, json)
+    if not goal.is_reached(done.certificate):
+        leave("run", NOT_YET)
+
+
+def _report(begun: "Begun", done: "StudyRun", failures: "Failures", json: bool) -> None:
+    from noisewise.study.plain import certificate_of
+
+    content = {
+        "made": begun.is_new,
+        "measured": done.measured,
+        "failed": done.failed,
+        "seconds": done.seconds,
+        "ended": done.ended,
+        "failures": failures.told,
+        "certificate": certificate_of(begun.study),
+    }
+    made = [f"Made study {begun.study.name!r} with {len(begun.study.options)} options."]
+    if json:
+        print_json("run", {"study": begun.study.name, **content})
+    else:
+        say([*(made if begun.is_new else []), *map(said, str(done).splitlines())])
+
+
+run.behind = True  # type: ignore[attr-defined]
+run.more = question_params  # type: ignore[attr-defined]

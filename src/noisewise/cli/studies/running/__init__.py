@@ -1,1 +1,0 @@
-"""A command that measures: placeholders, processes, what they print, and ``noisewise run`` itself."""

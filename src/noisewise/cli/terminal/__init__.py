@@ -1,1 +1,0 @@
-"""What all commands share: options as text, and what is printed."""

@@ -1,1 +1,0 @@
-"""The commands on rules and simulated worlds."""

@@ -1,1 +1,0 @@
-"""Pieces of work spread over processes, executors and the workers of a Dask cluster."""

@@ -1,0 +1,275 @@
+"""Tables and files of other tools, however they were handed in: as files, as text, or on standard input."""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from noisewise.core.refusals import PYTHON, RefusedError, Sentence
+from noisewise.operations.table import Opt, Typed
+from noisewise.operations.values import Choices, Names, Pairs, file_or_input
+from noisewise.operations.words import lifted, table_wording
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from noisewise.study.intake.columns.understanding import Understood
+
+TABLES = "csv, tsv, txt, xlsx (FILE.xlsx#SHEET), parquet or arrow; - for a text on standard input"
+#: Endings of files that are no tables: the content says which tool wrote it.
+OF_TOOLS = (".json", ".jsonl", ".eval")
+#: How a table is read: the same for `init` and `import`.
+Map = Annotated[
+    Pairs | None,
+    Opt('The column of each role: "value=HV,se=HV_se,key={{plate}}:{{well}}".', metavar="NAME=COLUMN,..."),
+]
+Ignore = Annotated[Names | None, Opt("A column that is not used, on purpose; repeatable.", metavar="COLUMN")]
+Decimal = Annotated[
+    str | None, Opt("The decimal sign, . or , where the cells leave it open.", metavar="SIGN")
+]
+Where = Annotated[str | None, Opt("Read only the rows with this value.", metavar="COLUMN=VALUE")]
+HowMany = Annotated[int | None, Opt("Number of readings behind each value.", "--n")]
+AllowMissing = Annotated[bool, Opt("Take rows whose error bar is blank as rows without one.")]
+Network = Annotated[
+    bool, Opt("A table of studies, a row for each difference: treat1, treat2, TE, seTE, studlab.")
+]
+Arms = Annotated[
+    bool,
+    Opt(
+        "A table of studies, a row for each arm (study, treatment, mean and se, or sd and n, or events "
+        "and n), or numbered columns: treat1, mean1, ..."
+    ),
+]
+Counts = Annotated[
+    str | None, Opt("With {arms}, what events out of n become: log odds (default), or shares.")
+]
+Chosen = Annotated[Choices | None, Opt("With {reader}: anything else that the reader can be told.")]
+
+
+def reading_of(
+    map: Any,
+    ignore: Any,
+    decimal: Any,
+    allow_missing_se: bool,
+    network: bool,
+    arms: bool,
+    counts: Any,
+    where: Any,
+    n: Any,
+) -> dict[str, Any]:
+    """What was said about the columns of a table."""
+    if network and arms:
+        raise RefusedError(
+            None, "a table has rows for differences ({network}) or for arms ({arms}), not for both"
+        )
+    layout = "network" if network else "arms" if arms else None
+    if map is not None:
+        _check_roles(map, layout)
+    return {"map": map, "ignore": ignore or [], "decimal": decimal, "allow_missing_se": allow_missing_se,
+            "layout": layout, "counts": counts, "where": where, "n": n}  # fmt: skip
+
+
+def _check_roles(roles: Mapping[str, str], layout: str | None) -> None:
+    from noisewise.core.support.checks import nearest
+
+    if layout is None:
+        from noisewise.study.intake.roles import ROLE
+
+        known = (*ROLE, "pair", "winner")
+    else:
+        from noisewise.study.intake.columns.networks import ALIASES, ROLES_OF
+
+        known = (*ROLES_OF[layout], *ALIASES[layout])
+    for name in roles:
+        if name not in known:
+            hint = nearest(name, known).strip()
+            listed = ", ".join(known)
+            raise RefusedError("map", "knows {listed}", got=name, remedy="{hint}", listed=listed, hint=hint)
+
+
+def read_source(what: str, source: Any) -> Any:
+    """A table as it was written, before its columns are understood."""
+    from noisewise.study.inputs.delimited import read_delimited
+    from noisewise.study.inputs.tables import read_whole
+
+    if isinstance(source, bytes):
+        found = read_delimited(what, source, ",", "standard input")
+    elif isinstance(source, str):
+        found = _written(what, source)
+    else:
+        found = read_whole(what, source)
+    return replace(found, words=table_wording())
+
+
+def _written(what: str, text: str) -> Any:
+    from noisewise.study.inputs.tables import read_whole
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "table.csv"  # the text itself says what stands between its columns
+        file.write_text(text, encoding="utf-8", newline="")
+        return replace(read_whole(what, file), name="table")
+
+
+def understood_table(
+    source: Any,
+    reading: Mapping[str, Any],
+    others: Any = (),
+    option: str | None = None,
+    hint: str = "{reader=READER}",
+) -> "Understood":
+    """A table whose columns are known; a refusal says if it looks like a file of another tool."""
+    from noisewise.study.intake.columns.understanding import understand
+    from noisewise.study.tables.table import UndecidedError
+
+    try:
+        table = source if isinstance(source, Path) else read_source("table", source)
+        wanted = dict(reading)
+        if option is not None:
+            wanted["map"] = {**(wanted.get("map") or {}), "option": option}
+        return understand(table, what="table", words=table_wording(), others=others, **wanted)
+    except UndecidedError:
+        raise
+    except ValueError as problem:
+        raise _or_of_tool(problem, source, hint) from None
+
+
+def _or_of_tool(problem: ValueError, source: Any, hint: str) -> ValueError:
+    """The refusal of a table, with a hint if it looks like a file of another tool."""
+    from noisewise.study.readers.registry import likely
+
+    found = likely(source) if isinstance(source, Path) and source.is_file() else []
+    if not found or len(problem.args) != 1:
+        return problem
+    refusal = lifted(problem)
+    how = hint.replace("READER", found[0])
+    remedy = Sentence("It looks like a file of {tool}: " + how + " reads it.", tool=found[0])
+    refusal.remedy = Sentence(f"{refusal.remedy.open} {remedy.open}".strip())
+    refusal.args = (refusal.said(PYTHON),)
+    return refusal
+
+
+def understood_files(source: Any, read: Any) -> "Understood":
+    """Files of another tool, read by a function that is given them."""
+    from noisewise.study.intake.columns.understanding import understand
+
+    with _laid_out(source) as files:
+        return understand(read(files), words=table_wording())
+
+
+@contextmanager
+def _laid_out(source: Any) -> Iterator[list[Any]]:
+    """Files that came as texts, in a folder: some readers also look at what lies beside a file."""
+    from noisewise.study.readers.result_file import ResultFile
+
+    if not isinstance(source, Mapping):
+        listed = source if isinstance(source, list) else [source]
+        yield [ResultFile(None, one) if isinstance(one, bytes) else one for one in listed]
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in source.items():
+            path = Path(folder, name)
+            if Path(folder).resolve() not in path.resolve().parents:
+                raise RefusedError("table", "must name files inside a folder", got=name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        yield [Path(folder, name) for name in source]
+
+
+def files_typed(texts: tuple[str, ...]) -> list[Any]:
+    """Files as they are typed, of which one may be standard input."""
+    if texts.count("-") > 1:
+        raise RefusedError(None, "can be standard input only once")
+    return [file_or_input(text) for text in texts]
+
+
+def columns_of(options: Any) -> Any:
+    """Options that JSON gives as rows, by columns; a table as text or as a file is read."""
+    if isinstance(options, str):
+        return read_source("options", options)
+    if isinstance(options, list) and len(options) == 1 and isinstance(options[0], Path):
+        return read_source("options", options[0])
+    if not isinstance(options, list) or not any(isinstance(row, dict) for row in options):
+        return options
+    names = dict.fromkeys(name for row in options for name in row)
+    return {name: [row.get(name) for row in options] for name in names}
+
+
+def options_typed(texts: tuple[str, ...]) -> Any:
+    """The options of a study as people type them: names, or one table."""
+    from noisewise.study.inputs.tables import ENDINGS, FOREIGN, split_sheet
+
+    if texts == ("-",):
+        return read_source("options", sys.stdin.buffer.read())
+    path = split_sheet(texts[0])[0]
+    if len(texts) == 1 and (path.suffix.lower() in ENDINGS or path.is_file()):
+        return _only_table(texts[0], path)
+    for option in texts:
+        is_command = " " in option and not Path(option).exists()  # sort -u words.txt
+        if option.lower().endswith((*ENDINGS, *FOREIGN)) and not is_command:
+            problem = "must be names, or one table that ends in {endings}; {option!r} looks like a file"
+            raise RefusedError(
+                "options",
+                problem,
+                remedy="Save it as CSV in UTF-8.",
+                endings=", ".join(ENDINGS),
+                option=option,
+            )
+    return list(texts)
+
+
+def _only_table(option: str, path: Path) -> Any:
+    """A file that must be a table; a text of one column is one only if its header says so."""
+    from noisewise.study.inputs.dialects.headers import key_of
+
+    if not path.is_file():
+        problem = "must be names or a table; {option!r} looks like a file that does not exist"
+        raise RefusedError("options", problem, option=option)
+    table = read_source("options", Path(option))
+    columns = table.frame.columns
+    says_so = path.suffix.lower() in (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+    named = key_of(columns[0]) in ("id", "option", "options", "name", "names")
+    if len(columns) == 1 and not (says_so or named):
+        problem = "must be names or a table; {option!r} is a text without columns: its first line is {line!r}"
+        remedy = "A list of names has id in its first line, and one name in each other."
+        raise RefusedError("options", problem, remedy=remedy, option=option, line=columns[0][:60])
+    return table
+
+
+Options = Annotated[
+    list[str] | list[dict[str, float | str | None]],
+    Typed(options_typed, "OPTIONS...", many=True, file=True),
+]
+#: As JSON, the text of a table, or files of another tool: {name: text}.
+Tables = Annotated[str | dict[str, str], Typed(files_typed, "TABLE...", many=True, file=True)]
+
+
+def understood_columns(columns: Mapping[str, list[Any]], reading: Mapping[str, Any]) -> "Understood":
+    """A table that was understood where it came from: its columns are called like their roles."""
+    import polars as pl
+
+    from noisewise.study.inputs.dialects.wording import PYTHON
+    from noisewise.study.inputs.read_table import ReadTable
+    from noisewise.study.intake.columns.understanding import Understood
+
+    if len({len(cells) for cells in columns.values()}) != 1:
+        raise ValueError("`columns` must be at least one, and all of the same length.")
+    frame = pl.DataFrame([_series(name, cells) for name, cells in columns.items()])
+    missing, layout = bool(reading.get("allow_missing_se")), reading.get("layout")
+    sources = {name: name for name in columns}
+    return Understood(ReadTable(frame), frame, sources, {}, [], [], missing, PYTHON, ".", layout)
+
+
+def _series(name: str, cells: list[Any]) -> "pl.Series":
+    import polars as pl
+
+    from noisewise.study.intake.roles import NAME, ROLE
+
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if ROLE[name].kind == NAME and name != "arm" and not kinds <= {str}:
+        raise ValueError(f"column {name!r} must be texts.")
+    if not kinds:
+        return pl.Series(name, cells, dtype=pl.String)
+    return pl.Series(name, cells, strict=False) if kinds == {int, float} else pl.Series(name, cells)
