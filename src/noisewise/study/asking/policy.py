@@ -16,8 +16,6 @@ from noisewise.study.log.specification import RACE, PolicyChoice, Specification
 
 #: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
 SETTING = {"ridge": 1.0, "norm_bound": 1.0}
-#: Asks while there are no half-widths that RACE could narrow, because no standard errors are known.
-WITHOUT_BOUNDS = "vage"
 
 
 def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int) -> PolicyChoice:
@@ -35,8 +33,7 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
             raise TypeError(
                 f"{RACE} has the option sharpness, and no other; got {', '.join(sorted(others))}."
             )
-        first = pinned_policy(WITHOUT_BOUNDS, {}, delta=delta, seed=seed)
-        return PolicyChoice(RACE, __version__, {"sharpness": sharpness, **first.options})
+        return PolicyChoice(RACE, __version__, {"sharpness": sharpness})
     made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **options})
     horizon = {"horizon": options["horizon"]} if "horizon" in options else {}
     return PolicyChoice(name, __version__, {**made.options, **horizon})
@@ -53,11 +50,8 @@ def racing(policy: PolicyChoice, *, delta: float, seed: int) -> PolicyChoice:
     return policy if policy.name == RACE else pinned_policy(RACE, {}, delta=delta, seed=seed)
 
 
-def without_bounds(policy: PolicyChoice) -> PolicyChoice:
-    """The policy that asks where RACE cannot yet; any other policy is one itself."""
-    if policy.name == RACE:
-        options = {name: value for name, value in policy.options.items() if name != "sharpness"}
-        policy = PolicyChoice(WITHOUT_BOUNDS, policy.version, options)
+def checked(policy: PolicyChoice) -> PolicyChoice:
+    """The policy, whose options may come from a log."""
     with _from_a_log():
         _check_pinned(policy.name, json.dumps(policy.options, sort_keys=True))
     return policy

@@ -104,7 +104,6 @@ class State:
         self.centres: Any = (
             None  # of options whose errors have any tails, see `option_evidence.robust_centres`
         )
-        self.restarts: Any = None  # fits of earlier moments, see `noisewise.study.models.features.restarts`
 
     def apply(self, event: Event) -> None:
         """Apply one event; refuse one that cannot have happened."""
@@ -166,7 +165,7 @@ class State:
         """The same study with another model; neither may change after that."""
         twin = copy.copy(self)
         twin.model = model
-        twin.restarts = twin.tables = twin.quick_tables = twin.centres = None
+        twin.tables = twin.quick_tables = twin.centres = None
         return twin
 
     def of_population(self) -> "State":
