@@ -30,9 +30,8 @@ def replication(case: dict[str, Any]) -> Any:
     else:
         vectors, theta = rng.standard_normal((n, dim)), rng.standard_normal(dim)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        env = nw.Environment(
-            nw.ActionSet(vectors), 0.8 * theta / np.linalg.norm(theta), nw.schedules.log_uniform, announced=True
-        )
+        theta *= 0.8 / np.linalg.norm(theta)
+        env = nw.Environment(nw.ActionSet(vectors), theta, nw.schedules.log_uniform, announced=True)
     options = NEEDED.get(case["rule"], {}) | case.get("options", {})
     constructor = getattr(nw.rules, case["rule"])
     if "horizon" in inspect.signature(constructor).parameters:

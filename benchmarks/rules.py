@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tools.oracle import make_oracle
+
 import noisewise as nw
 from benchmarks.timing import Row
-from tools.oracle import make_oracle
 
 #: Actions, features and rounds.
 SIZES = ((20, 3, 1000), (100, 10, 500), (1000, 20, 200), (10_000, 50, 40))
@@ -86,7 +87,8 @@ def rows() -> list[Row]:
             most = max(1.25, (before + 0.6) / before)
         ratios.setdefault(case["n"], []).append(now / before)
         found.append(Row(name, now / before, "x", most, False, f"{now:.2f} µs beside {before:.2f}"))
-        print(f"{name:40s} {now / before:6.3f}  {now:8.2f} {before:8.2f} {'' if found[-1].reached else '  <<<'}")
+        mark = "" if found[-1].reached else "  <<<"
+        print(f"{name:40s} {now / before:6.3f}  {now:8.2f} {before:8.2f}{mark}")
     for player in (ours, theirs):
         player.end()
     together = [ratio for column in ratios.values() for ratio in column]
