@@ -103,7 +103,7 @@ TABLES = {
     "a missing file": (lambda s: s.tell_many("missing.csv"), "there is no 'missing.csv'"),
     "a strange column": (
         lambda s: s.tell_many({"option": ["A"], "val": [1]}),
-        "a column 'val' that means nothing",
+        "No table was found",
     ),
     "words": (
         lambda s: s.tell_many({"option": ["A", "B"], "value": ["1", "x"]}),

@@ -14,6 +14,9 @@ class Widest(Rule):
     cost = "n·dim"
     order_free = pools = True
 
+    def chooses_by_width(self):
+        return type(self) is Widest
+
     def choose(self, allowed, sigma):
         return self.model.widest(allowed)
 

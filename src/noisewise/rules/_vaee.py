@@ -35,6 +35,9 @@ class Vaee(Rule):
                 "that was measured only to learn from it; got 'last'."
             )
 
+    def chooses_by_width(self):
+        return type(self) is Vaee and self.explore == "all"
+
     def start(self):
         self.survivors = self.model.everyone()  # line 1: all actions are candidates
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal, Self, dataclass_transform
 import numpy as np
 
 from noisewise.actions import ActionSet, OracleSet
+from noisewise.actions.large_list import LargeList
 from noisewise.core.choice.radius import RADII, Averaged, Given, Radius, make_radius
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
@@ -155,6 +156,10 @@ class Rule:
     with
     many measurements at once, in an order that means nothing. A rule without it learns them one by one."""
 
+    def chooses_by_width(self) -> bool:
+        """Whether it always measures the widest action, so that a large list is seldom read as a whole."""
+        return False
+
     def limits_for(self, actions: Any) -> Radius:
         """The numbers that go into the radius."""
         return self.make_limits(actions)
@@ -187,7 +192,7 @@ class Rule:
         twin.actions = actions
         twin._check_fit()
         twin.limits = twin.limits_for(actions)
-        twin.model = new_model(actions, twin.limits.ridge, self.recommendation == "last")
+        twin.model = twin._new_model()
         twin.prepare()
         twin._prepared = frozenset(vars(twin)) - {"model"}
         twin.start()
@@ -198,6 +203,14 @@ class Rule:
             return Restarted(twin)  # type: ignore[return-value]
         return twin  # type: ignore[no-any-return]
 
+    def _new_model(self) -> Any:
+        by_width = self.chooses_by_width() and self.recommendation == "best" and self.radius != "restarted"
+        if by_width and isinstance(self.actions, LargeList):
+            from noisewise.rules.lazy_model import LazyModel
+
+            return LazyModel(self.actions, self.limits.ridge)
+        return new_model(self.actions, self.limits.ridge, self.recommendation == "last")
+
     def _check_fit(self) -> None:
         check_choice("recommendation", self.recommendation, RECOMMENDATIONS)
         check_seed(self.seed)
@@ -207,8 +220,10 @@ class Rule:
             )
         if isinstance(self.actions, OracleSet):
             self._check_set()
-        elif isinstance(self.actions.columns, Separate) and issubclass(
-            RADII.get(str(self.radius), Given), Averaged
+        elif (
+            not isinstance(self.actions, LargeList)
+            and isinstance(self.actions.columns, Separate)
+            and issubclass(RADII.get(str(self.radius), Given), Averaged)
         ):
             raise ValueError(
                 f"`radius` must not be {self.radius!r} for options without features, which share no "

@@ -158,6 +158,8 @@ def create_study(
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])
     catalogue, understood = _tables(model, options, results, id, features, cost, reading)
+    if question["bounds"] is None and understood is not None:
+        question["bounds"] = understood.bounds
     question["unit"] = question["unit"] or (understood and understood.units.get("value"))
     specification = Specification(
         name=check_text("name", check_name(name)),
@@ -232,19 +234,16 @@ def _tables(
 def _understood(
     results: Any, id: str | None, features: Sequence[str] | None, cost: str | None, reading: "HowToRead"
 ) -> "Understood":
-    from noisewise.study.inputs.tables import read_whole
-    from noisewise.study.intake.columns.mapping import with_option
     from noisewise.study.intake.columns.understanding import Understood, understand
     from noisewise.study.readers.readout import Readout
 
     if isinstance(results, Understood | Readout):
         return understand(results)
     described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
-    table = read_whole("results", results)
     if id is not None:
         reading = reading.copy()
-        reading["map"] = with_option(table.frame.columns, reading.get("map"), id)
-    return understand(table, what="results", others=described, **reading)
+        reading["map"] = {**(reading.get("map") or {}), "option": id}
+    return understand(results, what="results", others=described, **reading)
 
 
 def _options_of(

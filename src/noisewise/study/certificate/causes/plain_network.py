@@ -1,6 +1,6 @@
 """Large networks in plain floats: chi-square, likelihood and leverages of independent options with blocks.
 
-The fit behind a certificate is exact whatever the weights (`noisewise.study.models.exact.network`), and takes
+The fit behind a certificate is exact whatever the weights (`noisewise.study.models.solver`), and takes
 a second for a thousand options that were compared with each other. To choose among causes many fits are
 looked at, and floats are enough. With values only, options are eliminated one by one and the offsets of
 blocks are left; with differences all unknowns are.
