@@ -7,6 +7,7 @@ import textwrap
 from typing import Any, NamedTuple
 
 import noisewise as nw
+from noisewise.rules.registry import POLICIES
 from noisewise.rules.rule import Rule
 from website.names import Line, described, explanation, members, public_names
 
@@ -93,7 +94,7 @@ SECTIONS = (
         "Noise laws",
         "noisewise.world.noise",
         "Certificates of least squares cover `gaussian`, `rademacher` and `uniform`; "
-        "for the others there are [robust rules](heavy-tails.md).",
+        "for the others there are [robust rules](rules.md#heavy-tails-and-outliers).",
         "nw.noise.",
     ),
     PagePart(
@@ -110,7 +111,10 @@ SECTIONS = (
     ),
     PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
     PagePart(
-        "The arena", "noisewise.arena", "Rules against rules in many worlds: [the arena](arena.md).", "arena."
+        "The arena",
+        "noisewise.arena",
+        "Rules against rules in many worlds: [the arena](rules.md#rules-against-rules).",
+        "arena.",
     ),
     PagePart("Adding rules", "noisewise.extending", "Parts of [a new rule](adding-a-rule.md).", "extending."),
     PagePart(
@@ -178,7 +182,7 @@ def _row(section: PagePart, name: str, value: Any) -> Line:
     at_the_top = name in nw.__all__ or (section.module not in SUBJECTS and getattr(nw, name, None) is value)
     shared = SHARED if section.pages else ()
     row = described("nw." if at_the_top else section.prefix, name, value, shared)
-    page = f" [More](rules/{name}.md)." if section.pages and inspect.isfunction(value) else ""
+    page = f" [More](rules/{name}.md)." if section.pages and name in POLICIES else ""
     return Line(row.code, row.text + page)
 
 
