@@ -30,10 +30,10 @@ from noisewise.core.support.garbage import without_collector
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
 from noisewise.study.asking.race import propose
 from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.log.events import Event
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.stores.protocol import Event
 
 STUDIES = int(os.environ.get("COVERAGE_STUDIES", "2000"))
 MINUTES = float(os.environ.get("COVERAGE_MINUTES", "inf"))

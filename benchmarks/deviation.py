@@ -4,13 +4,13 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from tests.support.logs import append
 from tests.support.simulated_deviations import WORLDS, coverage, estimated_scatter, seldom
 
 import noisewise as nw
 from benchmarks.study import MOST_MISSES, STUDIES
 from benchmarks.timing import Row
 from benchmarks.worlds import many_options
-from noisewise.study.stores.protocol import Event
 
 #: Sets of 200 measurements with extra scatter.
 SETS = 200
@@ -71,7 +71,7 @@ def _speed_rows() -> Iterator[Row]:
         bodies = [
             {"option": names[k], "value": float(v), **shared} for k, v in zip(picked, noisy, strict=True)
         ]
-        store.append("study", 0, [Event(at, 0.0, "tell", body) for at, body in enumerate(bodies, start=1)])
+        append(store, "study", *(("tell", body) for body in bodies))
         start = time.process_time()
         study = nw.load_study(store)
         study.certificate()

@@ -12,7 +12,7 @@ import numpy as np
 import noisewise as nw
 from benchmarks.heavy_tails_cost import cost, newton
 from benchmarks.timing import Row
-from noisewise.policies.robust.estimates import TAU0
+from noisewise.rules.robust import TAU0
 
 LAWS = {
     "normal": nw.noise.named("gaussian"),
@@ -87,7 +87,7 @@ def _squared(distances) -> float:
 
 def _lemma_tau0() -> float:
     instance, _ = _worlds()
-    return nw.robust_vaee(instance.actions, tau0="lemma", sigma_min=1e-2, horizon=HORIZON)._params.robust.tau0
+    return nw.robust_vaee(instance.actions, tau0="lemma", sigma_min=1e-2, horizon=HORIZON).rule.numbers.tau0
 
 
 def accuracy() -> list[Row]:

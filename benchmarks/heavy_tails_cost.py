@@ -9,7 +9,7 @@ import numpy as np
 import noisewise as nw
 from benchmarks.timing import Row, alternating
 from benchmarks.worlds import sphere
-from noisewise.policies.robust import huber
+from noisewise.rules import huber
 
 
 def _sphere(horizon: int) -> nw.Environment:
@@ -70,7 +70,7 @@ def _from_scratch(env, policy) -> tuple[float, float]:
     for sigma, noise in zip(world.sigma, world.noise, strict=True):
         action = live.ask()
         live.tell(action, world.means[action] + sigma * noise, sigma)
-    history: huber.History = live._state.memory.history
+    history: huber.History = live.rule.estimate.history
     rows = history.vectors[history.slots] / history.scales[:, None]
     targets = history.rewards / history.scales
     newton(rows[:10], targets[:10], history.taus[:10], 1.0, 1.0)

@@ -111,7 +111,7 @@ def rounds() -> list[Row]:
     for _ in range(100):  # away from the axes, where eigendecompositions are as long as they can be
         vector = rng.standard_normal(50)
         policy.tell(vector / np.linalg.norm(vector), 0.1, 0.5)
-    matrix = covariance(policy._state.model)
+    matrix = covariance(policy.rule.model.arrays)
     ours, theirs = alternating(live, lambda: [np.linalg.eigh(matrix) for _ in range(20)])
     detail = f"{ours / 20 * 1e6:.0f} µs a round, {theirs / 20 * 1e6:.0f} µs a decomposition"
     instance = nw.instances.ball(5)

@@ -20,10 +20,10 @@ import noisewise as nw
 from benchmarks.adversaries import FALSE_ALARM
 from benchmarks.timing import Row
 from noisewise.study.certificate.bound import recommend
+from noisewise.study.log.events import Event
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.stores.protocol import Event
 
 STUDIES = int(os.environ.get("ONE_LOOK_STUDIES", "2000"))
 CONFIDENCES = (0.5, 0.95)

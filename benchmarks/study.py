@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from tests.support.logs import append
 from tests.support.simulated_studies import WORLDS, chi_square, coverage
 
 import noisewise as nw
 from benchmarks.timing import Row, seconds
 from benchmarks.worlds import many_options
-from noisewise.study.stores.protocol import Event
 
 STUDIES = 1000
 #: Misses of 1000 studies at 5 % that a true certificate exceeds with probability below 1e-6.
@@ -57,14 +57,8 @@ def _speed_rows() -> Iterator[Row]:
         store = nw.MemoryStorage()
         nw.create_study(store, options=frame, model=model, eps=0.5, span=20.0)
         picked, noise = rng.integers(n, size=told), rng.standard_normal(told)
-        store.append(
-            "study",
-            0,
-            [
-                Event(i + 1, 0.0, "tell", _body(names[k], float(values[k] + noise[i])))
-                for i, k in enumerate(picked)
-            ],
-        )
+        bodies = [_body(names[k], float(values[k] + noise[i])) for i, k in enumerate(picked)]
+        append(store, "study", *(("tell", body) for body in bodies))
         taken = [seconds(lambda store=store: nw.load_study(store).certificate()) for _ in range(3)]
         yield Row(
             name=f"replay {told:,} measurements to a certificate, {model}",

@@ -17,7 +17,7 @@ import noisewise.arena
 import noisewise.charts
 import noisewise.testing
 from noisewise.cli import app
-from noisewise.policies import registry
+from noisewise.rules import registry
 
 DOCS = ROOT / "docs"
 #: Pages that are made from the code when the site is built.
@@ -188,13 +188,12 @@ class EntryPoint:
 
 def test_a_rule_of_another_package_joins_by_entry_point(monkeypatch, tmp_path):
     module = run_blocks(PAGE, slice(1))
-    registry.POLICIES.pop("epsilon_greedy")  # as before it is installed
-    registry.RULES.pop("epsilon_greedy")
+    registry._others.pop("epsilon_greedy")  # as before it is installed
     calls = []
 
     def join():
         calls.append("join")
-        nw.register(module.RULE, module.epsilon_greedy)
+        nw.register(module.EpsilonGreedy)
 
     monkeypatch.setattr(registry, "_plugins", [EntryPoint(join)])
     nw.make_policy("vaee", np.eye(2))
@@ -208,4 +207,4 @@ def test_a_rule_of_another_package_joins_by_entry_point(monkeypatch, tmp_path):
     policy.save(tmp_path / "p.npz")
     assert nw.load_policy(tmp_path / "p.npz").options["epsilon"] == 0.4
     with pytest.raises(ValueError, match="`name` must be new; got 'epsilon_greedy'"):
-        nw.register(module.RULE, module.epsilon_greedy)
+        nw.register(module.EpsilonGreedy)

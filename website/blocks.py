@@ -53,12 +53,11 @@ def printed(page: Path) -> list[str]:
 @contextlib.contextmanager
 def forgotten() -> Iterator[None]:
     """Forget the modules that pages made meanwhile, and the rules and readers that these registered."""
-    from noisewise.policies.registry import POLICIES
-    from noisewise.policies.shell.registration import RULES
+    from noisewise.rules.registry import _constructors, _others
     from noisewise.study.readers import registry as readers
 
     readers.names()  # loads them all
-    tables: tuple[dict[str, Any], ...] = (POLICIES, RULES, readers._readers)
+    tables: tuple[dict[str, Any], ...] = (_others, _constructors, readers._readers)
     known, modules = [dict(table) for table in tables], set(sys.modules)
     try:
         yield

@@ -46,7 +46,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 
 - A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, if announced, after, never),
   `guarantee`,
-  `cost`, `needs_horizon`, `fixed_set`, `compiled`, `order_free`, `pools`, `reconstruction`, `reference`,
+  `cost`, `needs_horizon`, `fixed_set`, `order_free`, `pools`, `reconstruction`, `reference`,
   `year`.
 - A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`, `block` (its name),
   `minus` (the other option of a difference), `together` (the first job of those that are meant for one new
@@ -81,7 +81,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 - A row of the ledger has `id`, `option`, `minus`, `value`, `sigma`, `block`, `instrument`, `quiet`,
   `precision`, `precision_share`, `information` (nats), `share`, `bound_before`, `bound_after` (`null`: none,
   or not looked at); a group the sums, and `measurements`.
-- A run has `policy`, `options`, `replications`, `engine` (what ran it: "plain" or "compiled"),
+- A run has `policy`, `options`, `replications`,
   `simple_regret`, `standard_error`, `best_found`, `cumulative_regret`, `total_precision`, `regret_bound`,
   `covered`, `rounds`, `stopped_early`: means over the replications at the end; `best_found`, `covered` and
   `stopped_early` are shares. A run of `simulate` also has `rank` (by simple regret; equal means share one),
@@ -89,8 +89,8 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
   `reason`.
 - A standing has `policy`, `geometric_mean`, `low`, `high`, `worst`, `rank`, `compared`, `found`, `rounds`,
   `covered`, `microseconds`; a match `cell`, `policy`, `regret`, `low`, `high`, `found`, `certified`,
-  `rounds`, `precision`, `covered`, `misses`, `microseconds`, `engine`; a ratio `cell`, `policy`, `against`,
-  `ratio`, `low`, `high`, `difference`, `error`. docs/arena.md explains them.
+  `rounds`, `precision`, `covered`, `misses`, `microseconds`; a ratio `cell`, `policy`, `against`,
+  `ratio`, `low`, `high`, `difference`, `error`. docs/rules.md explains them.
 """
 
 

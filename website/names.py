@@ -58,7 +58,7 @@ def described(written: str, name: str, value: Any, left_out: Collection[str] = (
 
 def is_record(value: Any) -> bool:
     """Whether a class is made by noisewise and only read by people: its constructor is no news."""
-    made = ("Study", "Policy", "SetPolicy", "Instance", "OracleSet", "Storage")
+    made = ("Study", "Policy", "Instance", "OracleSet", "Storage")
     return inspect.isclass(value) and (
         dataclasses.is_dataclass(value) or issubclass(value, tuple | dict) or value.__name__ in made
     )

@@ -1,13 +1,18 @@
 """The page of all public names, made from the public names and what the code says about them."""
 
+import dataclasses
 import importlib
 import inspect
 import textwrap
 from typing import Any, NamedTuple
 
 import noisewise as nw
-from noisewise.policies.shell.options import SharedOptions
+from noisewise.rules.registry import POLICIES
+from noisewise.rules.rule import Rule
 from website.names import Line, described, explanation, members, public_names
+
+#: The options that all rules have, which docs/policies.md explains.
+SHARED = tuple(field.name for field in dataclasses.fields(Rule))  # type: ignore[arg-type]
 
 HEAD = """\
 # Reference
@@ -65,12 +70,6 @@ SECTIONS = (
         pages=True,
     ),
     PagePart(
-        "Policies",
-        "noisewise.policies",
-        "A rule with its state, behind ask, tell and recommend: [policies](policies.md).",
-        "nw.policies.",
-    ),
-    PagePart(
         "Sets of actions",
         "noisewise.sets",
         "A list of actions, or a set that cannot be listed: [infinite sets](infinite-sets.md).",
@@ -88,19 +87,18 @@ SECTIONS = (
         "R is the number of replications, C of checkpoints, T of rounds: [policies](policies.md).",
         "nw.simulation.",
     ),
-    PagePart("Worlds", "noisewise.world", "Everything that a simulation needs.", "world."),
-    PagePart("Instances", "noisewise.world.instances", "Made-up problems.", "nw.instances."),
-    PagePart("Schedules", "noisewise.world.schedules", "How noisy each round is.", "nw.schedules."),
+    PagePart("Instances", "noisewise.simulation.instances", "Made-up problems.", "nw.instances."),
+    PagePart("Schedules", "noisewise.simulation.schedules", "How noisy each round is.", "nw.schedules."),
     PagePart(
         "Noise laws",
-        "noisewise.world.noise",
+        "noisewise.simulation.noise",
         "Certificates of least squares cover `gaussian`, `rademacher` and `uniform`; "
-        "for the others there are [robust rules](heavy-tails.md).",
+        "for the others there are [robust rules](rules.md#heavy-tails-and-outliers).",
         "nw.noise.",
     ),
     PagePart(
         "Noise of actions",
-        "noisewise.world.action_noise",
+        "noisewise.simulation.action_noise",
         "Noise that belongs to the action, for `Environment(action_sigma=…)`.",
         "action_noise.",
     ),
@@ -112,7 +110,10 @@ SECTIONS = (
     ),
     PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
     PagePart(
-        "The arena", "noisewise.arena", "Rules against rules in many worlds: [the arena](arena.md).", "arena."
+        "The arena",
+        "noisewise.arena",
+        "Rules against rules in many worlds: [the arena](rules.md#rules-against-rules).",
+        "arena.",
     ),
     PagePart("Adding rules", "noisewise.extending", "Parts of [a new rule](adding-a-rule.md).", "extending."),
     PagePart(
@@ -178,9 +179,9 @@ def _functions_first(item: tuple[str, Any]) -> tuple[bool, bool, str]:
 
 def _row(section: PagePart, name: str, value: Any) -> Line:
     at_the_top = name in nw.__all__ or (section.module not in SUBJECTS and getattr(nw, name, None) is value)
-    shared = SharedOptions.declared if section.pages else ()
+    shared = SHARED if section.pages else ()
     row = described("nw." if at_the_top else section.prefix, name, value, shared)
-    page = f" [More](rules/{name}.md)." if section.pages and inspect.isfunction(value) else ""
+    page = f" [More](rules/{name}.md)." if section.pages and name in POLICIES else ""
     return Line(row.code, row.text + page)
 
 

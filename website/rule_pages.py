@@ -7,23 +7,22 @@ from noisewise.cli.rules import describe_all, facts
 
 #: The functions of a rule that make its algorithm, in the order in which they run.
 FUNCTIONS = (
-    "make_params",
-    "init",
-    "wants_plan",
-    "plan",
+    "prepare",
+    "start",
     "choose",
-    "absorb",
+    "learn",
     "imagine",
     "recommend",
-    "radius",
+    "beta",
     "candidates",
+    "bound",
     "certificate",
 )
 
 
 def pages() -> dict[str, str]:
     """All pages by their file names: one per rule, and their list."""
-    from noisewise.policies.registry import rule_named
+    from noisewise.rules.registry import rule_named
 
     rows = describe_all()
     made = {f"{row['name']}.md": _page(row, rule_named(row["name"])) for row in rows}
@@ -46,7 +45,7 @@ def _list(rows: list[dict[str, Any]]) -> str:
 
 
 def _page(row: dict[str, Any], rule: Any) -> str:
-    from noisewise.policies.registry import POLICIES
+    from noisewise.rules.registry import POLICIES
 
     lines = [f"# {row['name']}", "", "| | |", "|---|---|"]
     lines += [f"| {title} | {text} |" for title, text in facts(row).items()]
@@ -70,13 +69,11 @@ def _page(row: dict[str, Any], rule: Any) -> str:
 
 def _files(rule: Any) -> dict[str, str]:
     """The files in which the rule's functions are: its own first, then what it shares."""
-    from noisewise.policies.registry import POLICIES
+    from noisewise.rules.registry import POLICIES
 
     found: dict[str, list[str]] = {}
     for name in FUNCTIONS:
-        function = getattr(rule, name)
-        if function is not None:
-            found.setdefault(_path(function), []).append(f"`{name}`")
+        found.setdefault(_path(getattr(rule, name)), []).append(f"`{name}`")
     own = _path(POLICIES[rule.name])
     return {path: ", ".join(found[path]) for path in sorted(found, key=lambda path: (path != own, path))}
 
@@ -91,5 +88,4 @@ DECLARED = {
     "needs the same actions in every round": "fixed_set",
     "any order of the measurements gives the same": "order_free",
     "measurements of an action may be pooled": "pools",
-    "runs compiled": "compiled",
 }

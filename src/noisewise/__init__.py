@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from noisewise import designs as designs
     from noisewise import extending as extending
     from noisewise import paper as paper
-    from noisewise import policies as policies
     from noisewise import readers as readers
     from noisewise import rules as rules
     from noisewise import sets as sets
@@ -29,21 +28,15 @@ if TYPE_CHECKING:
     from noisewise import testing as testing
     from noisewise import theory as theory
     from noisewise import timing as timing
-    from noisewise import world as world
     from noisewise.designs import Design as Design
     from noisewise.designs import Pairs as Pairs
     from noisewise.designs import TransductiveDesign as TransductiveDesign
     from noisewise.designs import optimal_design as optimal_design
     from noisewise.designs import transductive_design as transductive_design
-    from noisewise.policies import POLICIES as POLICIES
-    from noisewise.policies import Estimate as Estimate
-    from noisewise.policies import Policy as Policy
-    from noisewise.policies import Rule as Rule
-    from noisewise.policies import SetEstimate as SetEstimate
-    from noisewise.policies import SetPolicy as SetPolicy
-    from noisewise.policies import load_policy as load_policy
-    from noisewise.policies import make_policy as make_policy
-    from noisewise.policies import register as register
+    from noisewise.rules import POLICIES as POLICIES
+    from noisewise.rules import Estimate as Estimate
+    from noisewise.rules import Policy as Policy
+    from noisewise.rules import Rule as Rule
     from noisewise.rules import adaoful as adaoful
     from noisewise.rules import bayes_gap as bayes_gap
     from noisewise.rules import frank_wolfe_sampling as frank_wolfe_sampling
@@ -55,12 +48,15 @@ if TYPE_CHECKING:
     from noisewise.rules import lingape as lingape
     from noisewise.rules import linnats as linnats
     from noisewise.rules import linnats_unknown as linnats_unknown
+    from noisewise.rules import load_policy as load_policy
+    from noisewise.rules import make_policy as make_policy
     from noisewise.rules import od_linbai as od_linbai
     from noisewise.rules import oful as oful
     from noisewise.rules import peace as peace
     from noisewise.rules import phased_elimination as phased_elimination
     from noisewise.rules import precision_tracking as precision_tracking
     from noisewise.rules import rage as rage
+    from noisewise.rules import register as register
     from noisewise.rules import robust_vaee as robust_vaee
     from noisewise.rules import round_robin as round_robin
     from noisewise.rules import static_design as static_design
@@ -86,11 +82,16 @@ if TYPE_CHECKING:
     from noisewise.sets import Polytope as Polytope
     from noisewise.sets import Product as Product
     from noisewise.sets import Simplex as Simplex
+    from noisewise.simulation import Environment as Environment
+    from noisewise.simulation import Instance as Instance
     from noisewise.simulation import Simulation as Simulation
     from noisewise.simulation import SimulationInterrupted as SimulationInterrupted
     from noisewise.simulation import compare as compare
+    from noisewise.simulation import instances as instances
     from noisewise.simulation import load_simulations as load_simulations
+    from noisewise.simulation import noise as noise
     from noisewise.simulation import save_simulations as save_simulations
+    from noisewise.simulation import schedules as schedules
     from noisewise.simulation import simulate as simulate
     from noisewise.stores import DamagedError as DamagedError
     from noisewise.stores import MemoryStorage as MemoryStorage
@@ -116,11 +117,6 @@ if TYPE_CHECKING:
     from noisewise.timing import best_of as best_of
     from noisewise.web.client.opening import load_study as load_study
     from noisewise.web.client.places import create_study as create_study
-    from noisewise.world import Environment as Environment
-    from noisewise.world import Instance as Instance
-    from noisewise.world import instances as instances
-    from noisewise.world import noise as noise
-    from noisewise.world import schedules as schedules
 
 #: The front door. Whatever else was ever at the top still works there, and is listed by its own module.
 __all__ = [
@@ -164,18 +160,17 @@ __all__ = [
 #: The names by the module that has them; a test holds that these are the imports above.
 _NAMES = {
     "noisewise.designs": "Design Pairs TransductiveDesign optimal_design transductive_design",
-    "noisewise.policies": (
-        "POLICIES Estimate Policy Rule SetEstimate SetPolicy load_policy make_policy register"
-    ),
     "noisewise.rules": (
-        "adaoful bayes_gap frank_wolfe_sampling greedy h_rage information_directed linear_thompson lingame "
+        "POLICIES Estimate Policy Rule load_policy make_policy register adaoful bayes_gap "
+        "frank_wolfe_sampling greedy h_rage information_directed linear_thompson lingame "
         "lingape linnats linnats_unknown od_linbai oful peace phased_elimination precision_tracking rage "
         "robust_vaee round_robin static_design top_two_thompson uniform vaee vaee_as_printed vagd vage varcb "
         "voful voful2 weighted_lingape weighted_oful weighted_oful_plus widest"
     ),
     "noisewise.sets": "ActionSet Answer Ball Box Ellipsoid Hypercube Polytope Product Simplex",
     "noisewise.simulation": (
-        "Simulation SimulationInterrupted compare load_simulations save_simulations simulate"
+        "Environment Instance Simulation SimulationInterrupted compare instances load_simulations noise "
+        "save_simulations schedules simulate"
     ),
     "noisewise.stores": (
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
@@ -186,12 +181,11 @@ _NAMES = {
     "noisewise.timing": "best_of",
     "noisewise.web.client.opening": "load_study",
     "noisewise.web.client.places": "create_study",
-    "noisewise.world": "Environment Instance instances noise schedules",
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
-    "actions arena charts core data designs extending paper policies readers rules sets simulation stores "
-    "study testing theory timing world"
+    "actions arena charts core data designs extending paper readers rules sets simulation stores "
+    "study testing theory timing"
 )
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is there

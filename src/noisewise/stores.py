@@ -1,11 +1,11 @@
 """Where studies are kept: opening, copying, checking and mending stores, and the errors that they raise."""
 
 from noisewise.study.creation import verify_certificate
+from noisewise.study.log.events import Event
 from noisewise.study.safekeeping.backup import restore_store
 from noisewise.study.safekeeping.verification import Verdict
 from noisewise.study.stores.protocol import (
     DamagedError,
-    Event,
     LogMovedOnError,
     MemoryStorage,
     OutcomeUnknownError,

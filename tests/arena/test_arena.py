@@ -23,7 +23,7 @@ from noisewise.arena import (
 )
 from noisewise.arena.results import log_ratio_of_means
 from noisewise.cli import app
-from noisewise.world import action_noise
+from noisewise.simulation import action_noise
 
 SMALL = [
     Cell("soare", "flat", {"dim": 3, "reach": 30.0}),
@@ -136,7 +136,7 @@ def test_another_seed_or_option_is_another_match():
 
 
 def test_bad_entries_are_refused_before_anything_is_played(tmp_path):
-    with pytest.raises(KeyError, match=r"there is no rule 'vagee'.*Did you mean 'vage'"):
+    with pytest.raises(KeyError, match=r"unknown rule 'vagee'.*Did you mean 'vage'"):
         run_arena(["vagee"], SMALL, tmp_path / "new")
     with pytest.raises(TypeError, match=r"has no option 'shar'\. Did you mean 'share'"):
         run_arena([Entry("vage", "vage", {"shar": 1})], SMALL, tmp_path / "new")

@@ -141,13 +141,13 @@ def test_a_study_can_begin_with_a_file_of_another_tool(tmp_path):
     by_look, by_name = tmp_path / "a.db", tmp_path / "b.db"
     made = said(run("init", by_look, "--from", HYPERFINE, "--goal", "min", "--eps", 1, "--unit", "ms"))
     assert "3 options, 3 measurements" in made
-    assert "1.398 ms" in said(run("status", by_look))
+    assert "1.40" in said(run("status", by_look))
     assert "3 options" in said(run("init", by_name, "--from", f"go-bench:{GO}", "--goal", "min", "--eps", 9))
     named = tmp_path / "c.db"  # its ending would let its look decide
     assert "3 options" in said(
         run("init", named, "--from", f"hyperfine:{HYPERFINE}", "--goal", "min", "--eps", 1)
     )
-    assert "looks like none that is read" in refused(
+    assert "holds no records" in refused(
         "init", tmp_path / "c.db", "--from", fixture("asv", "case.json"), "--eps", 1
     )
     assert "what is said about columns is for tables" in refused(

@@ -9,11 +9,11 @@ import pytest
 import noisewise as nw
 
 #: Libraries, and rooms of our own that are as large as one.
-DATABASES = ("sqlalchemy",)
+DATABASES = ("psycopg",)
 TABLES = ("polars", "narwhals", "pandas", "pyarrow")
 SCREENS = ("rich", "altair")
 STATISTICS = ("scipy.stats", "scipy.special", "scipy.optimize", "scipy.spatial")
-RULES = ("noisewise.policies", "noisewise.simulation")
+RULES = ("noisewise.rules", "noisewise.simulation")
 VIEWS = ("noisewise.study.planning.plan", "noisewise.study.showing", "noisewise.charts", "noisewise.arena")
 HEAVY = (*DATABASES, *TABLES, *SCREENS, *STATISTICS, "noisewise.simulation", *VIEWS)
 #: By command, with its arguments after the store, what must not be loaded when it ends.
@@ -81,7 +81,7 @@ SHORT = ("tell", "certify", "list")
 )
 def test_a_command_loads_only_what_it_uses(command, store):
     modules = loaded(SCRIPT, command[0], store, *command[1:])
-    assert "noisewise.study.stores.sqlite.sqlite" in modules
+    assert "noisewise.study.stores.sqlite" in modules
     assert amiss(modules, ("numpy", "sqlite3")) == ["numpy", "sqlite3"]  # nothing hides from this look
     assert amiss(modules, NOT_LOADED[command]) == []
 

@@ -29,8 +29,6 @@ def test_a_study_begins_with_a_network_and_knows_it_afterwards(store):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((GLUCOSE,), "looks like a table of studies with a row for each difference: say so, --network"),
-        ((SMOKING,), "looks like a table of studies with arms: say so, --arms"),
         ((GLUCOSE, "--arms"), "A table of differences is read with --network"),
         ((SMOKING, "--network"), "A table of arms is read with --arms"),
         ((GLUCOSE, "--network", "--arms"), "not for both"),

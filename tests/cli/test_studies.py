@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import noisewise as nw
 from noisewise.cli import app
-from noisewise.study.stores.database.sql import SqlStorage
+from noisewise.study.stores import sqlite
 
 
 def run(*arguments, stdin=None):
@@ -101,7 +101,8 @@ def test_certificates_are_written_and_verified(store, tmp_path):
 def test_export_rebuild_rename_backup(store, tmp_path):
     run("tell", store, "A", 1.0, "--se", 0.1)
     log = run("export", store).stdout
-    assert [json.loads(line)["schema"] for line in log.splitlines()] == [2, 2, 2]
+    assert json.loads(log.splitlines()[0])["schema"] == 3
+    assert len(log.splitlines()) == 4
     assert plain("restore", tmp_path / "b.db", "-", "-s", "again", stdin=log)["events"] == 1
     run("export", store, "-o", tmp_path / "log.jsonl")
     assert (tmp_path / "log.jsonl").read_text() == log
@@ -134,15 +135,15 @@ def test_ctrl_c_leaves_all_or_nothing(moment, told, tmp_path, monkeypatch):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.1)
     rows = "\n".join(f"A,{k},0.1,k{k}" for k in range(500))
     (tmp_path / "t.csv").write_text("option,value,se,key\n" + rows)
-    append = SqlStorage.append
+    send = sqlite.send_commit
 
-    def interrupted(self, *arguments):
+    def interrupted(connection):
         if moment == "after":
-            append(self, *arguments)
+            send(connection)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(SqlStorage, "append", interrupted)
+        patched.setattr(sqlite, "send_commit", interrupted)
         run("import", tmp_path / "s.db", tmp_path / "t.csv")
     assert study.n_measurements == told
     result = run("import", tmp_path / "s.db", tmp_path / "t.csv")
@@ -151,7 +152,7 @@ def test_ctrl_c_leaves_all_or_nothing(moment, told, tmp_path, monkeypatch):
 
 
 def test_a_network_disk_is_told_on_standard_error(store, monkeypatch):
-    monkeypatch.setattr("noisewise.study.stores.sqlite.sqlite.network_file_system", lambda path: "nfs4")
+    monkeypatch.setattr("noisewise.study.stores.sqlite.network_file_system", lambda path: "nfs4")
     result = run("status", store, "--json")
     assert json.loads(result.stdout)["study"] == "study"
     assert result.stderr.startswith("Warning: ")

@@ -8,7 +8,6 @@ import pytest
 
 import noisewise as nw
 from noisewise.core.choice.selection import regret_bound, smallest_bound
-from noisewise.policies.registry import rule_named
 
 VECTORS = np.array([[1.0, 0.0, 0.1], [0.8, 0.5, 0.0], [0.0, 1.0, 0.3], [0.3, 0.3, 0.8], [0.6, 0.0, 0.7]])
 
@@ -94,7 +93,7 @@ RESTS_ON_SIGMA = {
 def test_every_rule_with_a_declared_noise_says_so(name):
     options = inspect.signature(nw.POLICIES[name]).parameters
     declared = {"noise_level", "noise_bound"} & set(options)
-    limit = rule_named(name).most_sigma(told(name)._params)
+    limit = told(name).rule.most_sigma()
     if name in RESTS_ON_SIGMA:
         assert declared == {RESTS_ON_SIGMA[name]}
         assert limit == pytest.approx(1.0)
@@ -150,16 +149,16 @@ def test_a_radius_by_hand_and_a_scale_are_named_together():
 @pytest.mark.parametrize("name", sorted(nw.POLICIES))
 def test_what_is_no_number_gives_no_bound(name):
     policy = told(name)
-    policy._state.model.means[1] = math.nan
+    policy.rule.model.arrays.means[1] = math.nan
     estimate = policy.estimate()
     if name == "precision_tracking":  # what a look claimed while all were numbers stays true
-        assert estimate.regret_bound == policy._state.claims[estimate.recommended]
+        assert estimate.regret_bound == policy.rule.claims[estimate.recommended]
         return
     assert estimate.regret_bound == pytest.approx(2.0 * np.linalg.norm(VECTORS, axis=1).max())
 
 
 def test_no_number_is_never_the_smallest_bound():
-    model = told("vaee")._state.model
+    model = told("vaee").rule.model.arrays
     everybody = np.ones(5, np.bool_)
     best = smallest_bound(model, everybody, 0, 1.0)
     assert regret_bound(model, everybody, best, math.nan) == math.inf

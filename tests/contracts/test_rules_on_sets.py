@@ -6,14 +6,14 @@ import pytest
 from tests.support.needed import NEEDED
 
 import noisewise as nw
-from noisewise.policies.registry import rule_named
+from noisewise.rules.registry import rule_named
 from noisewise.testing import SET_CHECKS, check_rule_on_sets
 
 VARIANTS = {
     **{
         name: functools.partial(nw.make_policy, name, **NEEDED.get(name, {}))
         for name in nw.POLICIES
-        if rule_named(name).on_sets is not None
+        if not rule_named(name).lists_only
     },
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.choice.radius import make_radius, radius_after
+from noisewise.core.choice.radius import make_radius
 from noisewise.paper.case_study import ROWS
 from noisewise.paper.measurements import ERROR_BARS, information, own_error_bars, ridge_bias
 from noisewise.paper.report import SECTIONS
@@ -147,7 +147,7 @@ def test_the_printed_radius_covers_its_own_proof():
                 "paper", delta=0.05, ridge=1.0, norm_bound=1.0, max_norm=1.0, sigma_min=0.1, rank=dim
             )
             inside = math.log(4 * told**2 / 0.05) * dim * math.log1p(told * 100 / dim)
-            assert radius_after(made, 0.0, told) ** 2 >= 2.0 + 2 * 64 * inside
+            assert made.after(0.0, told) ** 2 >= 2.0 + 2 * 64 * inside
 
 
 def test_a_tied_action_is_pulled_again():

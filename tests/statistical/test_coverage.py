@@ -5,8 +5,7 @@ import pytest
 from tests.support.effort import effort, long_beyond
 
 import noisewise as nw
-from noisewise.core.choice.matrices import root_into
-from noisewise.core.choice.restarts import region_of
+from noisewise.core.choice.restarts import root_of
 from noisewise.core.model.dense import theta as policy_theta
 from noisewise.core.model.vectors import spread
 
@@ -53,11 +52,9 @@ def test_restarts_leave_the_truth_in_the_region_as_often_as_promised():
             row = policy.ask() if t % 2 else int(rng.integers(6))
             sigma = float(np.exp(rng.uniform(-2.0, 0.5)))
             policy.tell(row, float(values[row] + sigma * rng.standard_normal()), sigma)
-            state, limits = policy._state, policy._params.setting.radius
-            region = region_of(limits, state.model, state.restarts, spread(state.model))
-            root = np.empty((2, 2))
-            root_into(root, state.model)
-            u = root @ (theta - policy_theta(state.model))
+            restarts, model = policy.rule.restarts, policy.rule.model.arrays
+            region = restarts.region(model, spread(model))
+            u = root_of(model) @ (theta - policy_theta(model))
             logs = [
                 0.5 * u @ curvature @ u - slope @ u + constant
                 for curvature, slope, constant in zip(

@@ -37,7 +37,7 @@ MAKING = {
     "no model": (lambda: make(model=None), "`model` must be one of"),
     "bounds of three": (lambda: make(bounds=(0, 1, 2)), "`bounds` must be a pair"),
     "half an item": (lambda: make(items=2.5), "`items` must be a whole number"),
-    "no such rule": (lambda: make(policy="vaeee"), "there is no rule 'vaeee'"),
+    "no such rule": (lambda: make(policy="vaeee"), "unknown rule 'vaeee'"),
     "no such option of a rule": (lambda: make(policy="vaee", policy_options={"foo": 1}), "no option 'foo'"),
     "a lease in words": (lambda: make(lease="week"), "`lease` must be a number"),
     "a misspelt argument": (lambda: make(decimals=","), "create_study() has no argument 'decimals'. Did you"),
@@ -103,7 +103,7 @@ TABLES = {
     "a missing file": (lambda s: s.tell_many("missing.csv"), "there is no 'missing.csv'"),
     "a strange column": (
         lambda s: s.tell_many({"option": ["A"], "val": [1]}),
-        "a column 'val' that means nothing",
+        "No table was found",
     ),
     "words": (
         lambda s: s.tell_many({"option": ["A", "B"], "value": ["1", "x"]}),
@@ -143,7 +143,7 @@ OTHERS = {
     "exclude": (lambda s: s.exclude("Z", "x"), "'Z' is not in the catalogue"),
     "exclude nothing": (lambda s: s.exclude(None, "x"), "`option` must be the name of an option"),
     "add nothing": (lambda s: s.add_options(None), "`options` must be a file"),
-    "a policy": (lambda s: s.set_policy("nosuch"), "there is no rule 'nosuch'"),
+    "a policy": (lambda s: s.set_policy("nosuch"), "unknown rule 'nosuch'"),
     "switch nothing": (lambda s: s.switch(), "say what to switch"),
     "switch by words": (lambda s: s.switch(extra_scatter="lots"), "`extra_scatter` must be a number above 0"),
     "a frame": (lambda s: s.frame("rows"), "`what` must be one of"),

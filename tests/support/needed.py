@@ -1,7 +1,7 @@
 """What a rule cannot be made without, for tests that go over every rule."""
 
 import noisewise as nw
-from noisewise.policies.registry import rule_named
+from noisewise.rules.registry import rule_named
 
 #: Nets this coarse are quick in four dimensions.
 COARSE = {"directions": 8, "cubes": 256}

@@ -112,16 +112,10 @@ class Network:
 
 def studied(study):
     """The differences that a study estimates, and their standard errors, both (n, n)."""
-    from noisewise.study.models.networks.contrasts import make_part
-
     estimate = study.frame("options")["estimate"].to_numpy()
     fit = study._now().estimates
-    error = np.full((estimate.size, estimate.size), np.nan)
-    for component in fit.components:
-        part = make_part(component, 1.0)
-        for at, option in enumerate(component.options):
-            error[option, component.options] = np.sqrt(part.seen_from(at).variance)
-    np.fill_diagonal(error, 0.0)
+    error = np.sqrt([fit.variances_apart(option) for option in range(estimate.size)])
+    error[np.isinf(error)] = np.nan
     return estimate[:, None] - estimate[None, :], error
 
 

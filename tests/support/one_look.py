@@ -7,9 +7,9 @@ import polars as pl
 
 import noisewise as nw
 from noisewise.study.intake.entry import read_told
+from noisewise.study.log.events import Event
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.stores.protocol import Event
 
 NAMES = ["A", "B", "C", "D", "E"]
 FEATURES = np.random.default_rng(5).normal(size=(5, 2))

@@ -13,12 +13,11 @@ def twelve_decades(rng, rounds):
 
 
 def followed(policy, rng, sigmas):
-    """Follow a policy; before each measurement its state, its choice, and the history so far."""
+    """Follow a policy; before each measurement its rule, its choice, and the history so far."""
     history = []
     for sigma in sigmas:
-        policy.ask()  # a phase that has ended is planned before anything is chosen
         action = policy.ask()
-        yield policy._state, action, history
+        yield policy.rule, action, history
         policy.tell(action, float(rng.standard_normal()), sigma)
         history.append((action, Fraction(1) / Fraction(sigma) ** 2))
 
@@ -40,8 +39,8 @@ def assert_lags_most(action, given, shares):
 
 def since_the_phase_began(states):
     """The same, with the part of the history that belongs to the present phase."""
-    phase, start = 1.0, 0
+    phase, start = 1, 0
     for state, action, history in states:
-        if state.phase[0] != phase:
-            phase, start = float(state.phase[0]), len(history)
+        if state.phase != phase:
+            phase, start = state.phase, len(history)
         yield state, action, history[start:]

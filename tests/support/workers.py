@@ -4,6 +4,7 @@ The tests run a small one; ``python -m benchmarks workers`` runs it in full on S
 """
 
 import argparse
+import functools
 import json
 import os
 import random
@@ -11,13 +12,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import noisewise as nw
-from noisewise.study.stores.database import commits
+from noisewise.study.stores import postgres, sqlite
 
 OPTIONS = 40
 ROOT = Path(__file__).parents[2]
@@ -75,8 +77,9 @@ class Death:
     """Kills this process when it comes to a point, after it has come there a number of times."""
 
     def __init__(self, point: str | None, after: int) -> None:
-        self._point, self._left, self._send = point, after, commits.send
-        commits.send = self._commit
+        self._point, self._left = point, after
+        for module in (sqlite, postgres):
+            module.send_commit = functools.partial(self._commit, module.send_commit)
 
     def at(self, point: str) -> None:
         """The process is at a point."""
@@ -85,9 +88,9 @@ class Death:
             if self._left < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    def _commit(self, transaction: Any) -> None:
+    def _commit(self, send: Callable[[Any], None], connection: Any) -> None:
         self.at(BEFORE)
-        self._send(transaction)
+        send(connection)
         self.at(AFTER)
 
 
@@ -153,9 +156,7 @@ def _look(
 def _replays_to_the_same(study: nw.Study) -> bool:
     """Whether one process that replays the log comes to the same state."""
     alone = nw.MemoryStorage()
-    alone.create(study.name, study.specification.to_plain())
-    for event in study.events():
-        alone.append(study.name, event.number - 1, [event])
+    alone.create(study.name, study._storage.read(study.name))
     replayed = nw.load_study(alone)
     suggestions: list[Any] = [[j.option for j in s.ask(3, dry_run=True)] for s in (study, replayed)]
     return (

@@ -272,7 +272,7 @@ def test_a_study_is_made_as_a_rehearsal(client):
 
 def _damage(file):
     with sqlite3.connect(file) as connection:
-        connection.execute("UPDATE noisewise_events SET at = at + 1 WHERE number = 2")
+        connection.execute("UPDATE noisewise_log SET id = 'x' WHERE number = 2")
     connection.close()
 
 

@@ -193,6 +193,7 @@ FIELD = b'Content-Disposition: form-data; name="a"\r\n\r\nx'
     [
         (b"a=1&" * (forms.MOST_FIELDS + 1), FORM, 413),
         (b"&" * 10 * forms.MOST_FIELDS, FORM, 413),
+        (b"a=" + b"%41" * 400_000, FORM, 413),
         (*multipart(*[FIELD] * 10_000), 413),
         (*multipart(b"A: b\r\n" * 1000 + FIELD), 400),
         (*multipart(b"A: " + b"b" * 10_000 + b"\r\n" + FIELD), 400),

@@ -13,7 +13,7 @@ from website.names import public_names
 from website.reference_page import SECTIONS
 from website.source_pages import ROOT, assemble, generated
 
-from noisewise.policies.registry import POLICIES
+from noisewise.rules.registry import POLICIES
 from noisewise.stores import MemoryStorage
 from noisewise.web.app import make_app
 from website import api_pages

@@ -4,7 +4,7 @@ import functools
 import hashlib
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,12 @@ class ActionSet:
         >>> actions.n_actions, actions.dim, actions.label(1)
         (2, 2, 'brass')
     """
+
+    def __new__(cls, vectors: Any = None, labels: Any = None) -> Self:
+        """A `LargeList` where the vectors need not fit into memory; Python then calls its `__init__`."""
+        from noisewise.actions.large_list import LargeList, is_large
+
+        return object.__new__(LargeList if cls is ActionSet and is_large(vectors) else cls)  # type: ignore[return-value]
 
     def __init__(self, vectors: ArrayLike, labels: Sequence[str] | None = None) -> None:
         self.vectors = _as_rows(vectors)
@@ -154,7 +160,7 @@ def _as_rows(vectors: ArrayLike) -> NDArray[np.floating]:
     return rows
 
 
-def _survey(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
+def _survey(vectors: NDArray[np.floating], first: int = 0) -> tuple[NDArray[np.float64], float]:
     """One pass: refuse what is not finite, and gather Σ a aᵀ and the largest norm."""
     moment = np.zeros((vectors.shape[1], vectors.shape[1]))
     longest = 0.0
@@ -164,7 +170,7 @@ def _survey(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
             squares = np.einsum("ij,ij->i", block, block)
         # A squared norm is finite if every entry is: only otherwise is it worth looking for the culprit.
         if not np.isfinite(squares).all():
-            _refuse(block, rows.start)
+            _refuse(block, first + rows.start)
         longest = max(longest, float(squares.max()))
         moment += block.T @ block
     return moment, float(np.sqrt(longest))

@@ -26,15 +26,15 @@ from noisewise.core.support.distributions import normal_quantile
 from noisewise.core.support.files import save_arrays, written_whole
 from noisewise.core.support.randomness import check_seed
 from noisewise.core.support.sources import PACKAGE, sources_hash
-from noisewise.policies import Policy, make_policy
-from noisewise.policies.registry import rule_named
+from noisewise.rules.policy import Policy
+from noisewise.rules.registry import make_policy, rule_named
 from noisewise.simulation import simulate
 from noisewise.simulation.results import Simulation
 
 #: A certificate counts as reached once its bound is at most this times dim/√S: on spheres, theta's length.
 CERTIFIED_AT = 8.0
 #: The rooms that decide how a match comes out.
-ROOMS = ("core", "actions", "designs", "world", "policies", "simulation")
+ROOMS = ("core", "actions", "designs", "rules", "simulation")
 #: The file beside the matches that says which belong together.
 INDEX = "arena.json"
 #: Recommendations within this of the best are the best.
@@ -52,8 +52,7 @@ class Entry:
     def policy(self, actions: Any, horizon: int) -> Policy:
         """The rule on these actions; one that divides a budget is told how many rounds there are."""
         planned = {"horizon": horizon} if rule_named(self.rule).needs_horizon else {}
-        policy: Policy = make_policy(self.rule, actions, **planned | self.options)
-        return policy
+        return make_policy(self.rule, actions, **planned | self.options)
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Fixture:
 
     def key(self) -> str:
         """A hash of it and of the sources: a finished match with the same key need not be played again."""
-        content = asdict(self) | {"sources": _sources_hash(rule_named(self.entry.rule).choose.__module__)}
+        content = asdict(self) | {"sources": _sources_hash(rule_named(self.entry.rule).__module__)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:24]
 
 

@@ -132,9 +132,10 @@ def main() -> None:
     except (ValueError, KeyError, TypeError, OSError, ModuleNotFoundError) as problem:
         from noisewise.cli.printing import sentence_of
 
+        asks = hasattr(problem, "exit_code")
         for sentence in sentence_of(problem).splitlines():
-            click.echo(printable(f"Error: {sentence}"), err=True)
-        sys.exit(exit_code(problem))
+            click.echo(printable(sentence if asks else f"Error: {sentence}"), err=True)
+        sys.exit(getattr(problem, "exit_code", None) or exit_code(problem))
 
 
 def exit_code(problem: Any) -> int:

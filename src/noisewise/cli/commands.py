@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any, cast
@@ -91,6 +92,8 @@ class NoisewiseCommand(click.Command):
         try:
             yield
         except (ValueError, KeyError, TypeError, OSError) as problem:
+            if hasattr(problem, "exit_code"):  # a question, which says what to type
+                raise
             if isinstance(problem, OSError) and not isinstance(problem, ValueError):
                 if problem.errno is None and problem.args:
                     problem.args = (said(str(problem.args[0])), *problem.args[1:])
@@ -172,8 +175,16 @@ class OperationCommand(NoisewiseCommand):
         )  # fmt: skip
 
     def invoke(self, context: click.Context) -> None:
-        """Run the operation, print its outcome, and end with its exit code."""
-        typed, given = context.params, self.given(context)
+        """Run the operation, print its outcome, and end with its exit code; ask a person what a table is."""
+        try:
+            self._run(context, self.given(context))
+        except ValueError as question:
+            if (answer := answered(question)) is None:
+                raise
+            self._run(context, self.given(context) | answer)
+
+    def _run(self, context: click.Context, given: dict[str, Any]) -> None:
+        typed = context.params
         if self.op.store_is_declared:
             given.pop("store", None)
         rehearsed = self.rehearses and typed["dry_run"]
@@ -185,6 +196,22 @@ class OperationCommand(NoisewiseCommand):
             more |= {"warnings": warned} if self.op.name == "tell" else {}
             report(self.op, outcome, about, more, json=typed["json"])
         context.exit(outcome.code)
+
+
+def answered(question: Any) -> dict[str, Any] | None:
+    """Ask on a terminal how a table is meant; None if it is no such question, or nobody is there."""
+    if not hasattr(question, "table") or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    readings = question.table.readings
+    for k, one in enumerate(readings, 1):
+        click.echo(f"  {k}. {one}", err=True)
+    choice = click.prompt(question.table.question, type=click.IntRange(1, len(readings)), err=True)
+    reading = readings[choice - 1]
+    answer = {"map": reading.stated, "where": next(iter(reading.roles.get("where", ())), None)}
+    if reading.needs_n:
+        n = click.prompt("Number of readings behind each value", type=click.IntRange(1), err=True)
+        answer["n"] = n
+    return answer
 
 
 def report(op: Operation, outcome: Result, about: Any, more: dict[str, Any], *, json: bool) -> None:

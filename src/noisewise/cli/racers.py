@@ -19,7 +19,7 @@ def choose_racers(
     texts: list[str], env: Any, horizon: int, replications: int, seed: int
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The policies to compare by their labels, and of ``all`` those left out, with the reason."""
-    from noisewise.policies.registry import POLICIES, load_plugins, make_policy
+    from noisewise.rules.registry import POLICIES, load_plugins, make_policy
     from noisewise.simulation.simulate import misfit
 
     racers: dict[str, Any] = {}

@@ -35,7 +35,7 @@ def rules(
 
 def describe_all() -> list[dict[str, Any]]:
     """What every rule says about itself, those of installed packages included."""
-    from noisewise.policies.registry import POLICIES, load_plugins, rule_named
+    from noisewise.rules.registry import POLICIES, load_plugins, rule_named
 
     load_plugins()
     return [_describe(rule_named(name), constructor) for name, constructor in POLICIES.items()]
@@ -65,7 +65,6 @@ def _describe(rule: Any, constructor: Any) -> dict[str, Any]:
         "cost": rule.cost,
         "needs_horizon": rule.needs_horizon,
         "fixed_set": rule.fixed_set,
-        "compiled": rule.compiled,
         "order_free": rule.order_free,
         "pools": rule.pools,
         "reconstruction": rule.reconstruction,

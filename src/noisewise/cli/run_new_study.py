@@ -71,11 +71,13 @@ def begin_or_go_on(
     sketch = create(":memory:", name, listed, None, asked)
     check(sketch, table)
     wanted = sketch.specification
+    from noisewise.study.log.events import first_row
+
     storage = nw.open_store(store, create=True)
     is_new = name not in storage.names()
     if is_new:
         try:
-            storage.create(name, wanted.to_plain())
+            storage.create(name, [first_row(wanted.to_plain())])
         except ValueError:
             if name not in storage.names():
                 raise

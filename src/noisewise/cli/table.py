@@ -41,17 +41,23 @@ def read_table(
     json: Annotated[bool, Opt("Print JSON.", "--json")] = False,
 ) -> None:
     """Answer a finished table: which option is best, with the bounds of one look. Nothing is kept."""
+    from noisewise.study.tables.table import UndecidedError
     from noisewise.study.tables.table import read_table as read
 
     try:
         found = read(table, roles=split_roles(map_ or []), where=where, n=n)
+        if found.kind != "read" and not (dry_run or json):
+            from noisewise.cli.commands import answered
+
+            if (answer := answered(UndecidedError(found))) is not None:
+                found = read(table, roles=answer["map"], where=answer["where"], n=answer.get("n", n))
         if not dry_run and found.kind == "read":
             extra = None if extra_scatter == "none" else size(extra_scatter)
-            answer = found.answer(
+            result = found.answer(
                 goal=goal, eps=size(eps), confidence=confidence, against=against, extra_scatter=extra,
                 scatter=scatter, noise_floor=size(noise_floor),
             )  # fmt: skip
-            _report(answer, html, json)
+            _report(result, html, json)
             return
     except (ValueError, TypeError, OSError) as problem:
         if not json:

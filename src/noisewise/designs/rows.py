@@ -62,8 +62,9 @@ class ActionRows:
 
 def check_vectors(vectors: Any) -> npt.NDArray[Any]:
     """Return the array behind ``vectors`` (an array, or anything with ``.vectors``)."""
+    held = getattr(vectors, "vectors", vectors)
     try:
-        array: npt.NDArray[Any] = np.asanyarray(getattr(vectors, "vectors", vectors))
+        array: npt.NDArray[Any] = np.asanyarray(held)
     except ValueError:
         raise ValueError(
             f"`vectors` must be a table of numbers, all rows equally long; got {type(vectors).__name__}."

@@ -15,10 +15,12 @@ from noisewise.operations.tables import (
     Chosen,
     Counts,
     Decimal,
+    HowMany,
     Ignore,
     Map,
     Network,
     Tables,
+    Where,
 )
 from noisewise.operations.values import Interval, ItemValues, Readings, Seconds, Sides, Sigma
 
@@ -340,6 +342,8 @@ def import_table(
     map: Map = None,
     ignore: Ignore = None,
     decimal: Decimal = None,
+    where: Where = None,
+    n: HowMany = None,
     allow_missing_se: AllowMissing = False,
     network: Network = False,
     arms: Arms = False,
@@ -401,9 +405,9 @@ def import_table(
 
     if add and skip:
         raise RefusedError(None, "unknown options are added ({add}) or left out ({skip}), not both")
-    reading = tables.reading_of(map, ignore, decimal, allow_missing_se, network, arms, counts)
+    reading = tables.reading_of(map, ignore, decimal, allow_missing_se, network, arms, counts, where, n)
     of_tables = {"map": map, "ignore": ignore, "decimal": decimal, "allow_missing_se": allow_missing_se,
-                 "network": network, "arms": arms, "counts": counts}  # fmt: skip
+                 "network": network, "arms": arms, "counts": counts, "where": where, "n": n}  # fmt: skip
     choices = {"metric": metric, "task": task, "unit": unit}
     wanted = {"only": only, "called": called, "block": block}
     of_readers = {**choices, **wanted, "choose": choose}

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 from noisewise.core.support.checks import as_float
 from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.told import GENERATED, Measurement
-from noisewise.study.stores.protocol import Event
 
 #: Numbers of a measurement; `value` and `se` may also be texts, such as "12.3(4)" and "2%".
 NUMBERS = ("value", "se", "var", "sd", "n", "level", "successes", "trials", "cost", "at")
@@ -44,7 +44,7 @@ def event_from(row: Mapping[str, Any]) -> Event:
     """An event of the log."""
     return Event(
         int(row["number"]), float(row["at"]), str(row["kind"]), dict(row["body"]),
-        str(row.get("append") or ""), str(row.get("hash") or ""),
+        str(row.get("append") or ""), str(row.get("hash") or ""), str(row.get("request") or ""),
     )  # fmt: skip
 
 

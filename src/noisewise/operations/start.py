@@ -14,10 +14,12 @@ from noisewise.operations.tables import (
     Chosen,
     Counts,
     Decimal,
+    HowMany,
     Ignore,
     Map,
     Network,
     Options,
+    Where,
 )
 from noisewise.operations.values import (
     Amount,
@@ -118,7 +120,7 @@ class InitOutcome(Result):
     groups={
         "The question": "goal eps confidence unit name",
         "Options": "id features cost items",
-        "Results to begin with": "results map ignore decimal allow_missing_se network arms "
+        "Results to begin with": "results map ignore decimal where n allow_missing_se network arms "
         "counts choose looks",
         "How values scatter": "scale noise noise_floor bounds scatter extra_scatter",
         "Model and suggestions": "model deviation span policy budget lease seed",
@@ -148,6 +150,8 @@ def init(
     map: Map = None,
     ignore: Ignore = None,
     decimal: Decimal = None,
+    where: Where = None,
+    n: HowMany = None,
     allow_missing_se: AllowMissing = False,
     network: Network = False,
     arms: Arms = False,
@@ -223,7 +227,7 @@ def init(
         raise RefusedError(None, "init needs {options}, or {results=TABLE}", remedy=remedy)
     understood = None
     if results is not None:
-        reading = tables.reading_of(map, ignore, decimal, allow_missing_se, network, arms, counts)
+        reading = tables.reading_of(map, ignore, decimal, allow_missing_se, network, arms, counts, where, n)
         described = [*(features or ()), *([cost] if cost else ())]
         understood = _understood(results, reading, choose or {}, unit, described, None if options else id)
     study = create(":memory:" if dry_run else store, name, options, understood, question)
@@ -288,6 +292,10 @@ def _understood(
     of_tool = isinstance(source, dict) or (
         isinstance(source, Path) and (source.suffix.lower() in tables.OF_TOOLS or source.is_dir())
     )
+    if reader is None and of_tool and isinstance(source, Path) and source.suffix.lower() != ".eval":
+        from noisewise.study.readers.registry import likely
+
+        of_tool = source.is_dir() or not source.is_file() or bool(likely(source))
     if reader is None and not of_tool:
         if choices:
             raise RefusedError(

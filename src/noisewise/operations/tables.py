@@ -30,6 +30,8 @@ Ignore = Annotated[Names | None, Opt("A column that is not used, on purpose; rep
 Decimal = Annotated[
     str | None, Opt("The decimal sign, . or , where the cells leave it open.", metavar="SIGN")
 ]
+Where = Annotated[str | None, Opt("Read only the rows with this value.", metavar="COLUMN=VALUE")]
+HowMany = Annotated[int | None, Opt("Number of readings behind each value.", "--n")]
 AllowMissing = Annotated[bool, Opt("Take rows whose error bar is blank as rows without one.")]
 Network = Annotated[
     bool, Opt("A table of studies, a row for each difference: treat1, treat2, TE, seTE, studlab.")
@@ -48,7 +50,15 @@ Chosen = Annotated[Choices | None, Opt("With {reader}: anything else that the re
 
 
 def reading_of(
-    map: Any, ignore: Any, decimal: Any, allow_missing_se: bool, network: bool, arms: bool, counts: Any
+    map: Any,
+    ignore: Any,
+    decimal: Any,
+    allow_missing_se: bool,
+    network: bool,
+    arms: bool,
+    counts: Any,
+    where: Any,
+    n: Any,
 ) -> dict[str, Any]:
     """What was said about the columns of a table."""
     if network and arms:
@@ -59,7 +69,7 @@ def reading_of(
     if map is not None:
         _check_roles(map, layout)
     return {"map": map, "ignore": ignore or [], "decimal": decimal, "allow_missing_se": allow_missing_se,
-            "layout": layout, "counts": counts}  # fmt: skip
+            "layout": layout, "counts": counts, "where": where, "n": n}  # fmt: skip
 
 
 def _check_roles(roles: Mapping[str, str], layout: str | None) -> None:
@@ -68,7 +78,7 @@ def _check_roles(roles: Mapping[str, str], layout: str | None) -> None:
     if layout is None:
         from noisewise.study.intake.roles import ROLE
 
-        known = tuple(ROLE)
+        known = (*ROLE, "pair", "winner")
     else:
         from noisewise.study.intake.columns.networks import ALIASES, ROLES_OF
 
@@ -111,24 +121,19 @@ def understood_table(
     hint: str = "{reader=READER}",
 ) -> "Understood":
     """A table whose columns are known; a refusal says if it looks like a file of another tool."""
-    from noisewise.study.intake.columns.mapping import with_option
     from noisewise.study.intake.columns.understanding import understand
+    from noisewise.study.tables.table import UndecidedError
 
     try:
-        table = read_source("table", source)
+        table = source if isinstance(source, Path) else read_source("table", source)
         wanted = dict(reading)
         if option is not None:
-            wanted["map"] = with_option(table.frame.columns, wanted.get("map"), option)
-        wanted["ignore"] = _columns(wanted["ignore"], table)
+            wanted["map"] = {**(wanted.get("map") or {}), "option": option}
         return understand(table, what="table", words=table_wording(), others=others, **wanted)
+    except UndecidedError:
+        raise
     except ValueError as problem:
         raise _or_of_tool(problem, source, hint) from None
-
-
-def _columns(names: list[str], table: Any) -> list[str]:
-    """Names of columns, one of which may have a comma in its name."""
-    joined = ",".join(names)
-    return [joined] if joined in table.frame.columns else names
 
 
 def _or_of_tool(problem: ValueError, source: Any, hint: str) -> ValueError:

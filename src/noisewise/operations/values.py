@@ -89,23 +89,21 @@ def seconds(days: str) -> float:
     return given * DAY
 
 
-def pairs(texts: tuple[str, ...]) -> dict[str, str]:
-    """Roles and their columns: value=HV,se=HV_se. Columns may have commas in their names."""
-    found: dict[str, str] = {}
+def pairs(texts: tuple[str, ...]) -> dict[str, str | list[str]]:
+    """Roles and their columns: value=HV,se=HV_se; a role may come again. Columns may have commas."""
+    found: dict[str, list[str]] = {}
     for text in texts:
         last = ""
         for part in text.split(","):
             name, equals, value = (piece.strip() for piece in part.partition("="))
             if equals and name.isidentifier() and value:
-                if name in found:
-                    problem = "must name {name!r} once; got {first!r} and {second!r}"
-                    raise RefusedError(None, problem, name=name, first=found[name], second=value)
-                found[name], last = value, name
+                found.setdefault(name, []).append(value)
+                last = name
             elif last and part.strip() and not equals:
-                found[last] += f",{part}"
+                found[last][-1] += f",{part}"
             elif part.strip():
                 raise RefusedError(None, "must look like value=HV,se=HV_se", got=part.strip())
-    return found
+    return {name: columns[0] if len(columns) == 1 else columns for name, columns in found.items()}
 
 
 def choices(texts: tuple[str, ...]) -> dict[str, str]:
@@ -199,7 +197,7 @@ ItemValues = Annotated[dict[str, float], Typed(item_values, "ITEM=VALUE,...")]
 ItemPool = Annotated[int | list[str], Typed(item_pool, "TABLE|N")]
 Seconds = Annotated[float, Typed(seconds, "DAYS")]
 Names = Annotated[list[str], Typed(names, "NAMES", many=True)]
-Pairs = Annotated[dict[str, str], Typed(pairs, "NAME=VALUE,...", many=True)]
+Pairs = Annotated[dict[str, str | list[str]], Typed(pairs, "NAME=VALUE,...", many=True)]
 Choices = Annotated[dict[str, str], Typed(choices, "NAME=VALUE", many=True)]
 Bounds = Annotated[list[float], Typed(lambda texts: [float(text) for text in texts], "LO HI", words=2)]
 Shares = Annotated[list[list[float | str]], Typed(shares, "SIGMA[@SHARE]", many=True)]

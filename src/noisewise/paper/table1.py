@@ -16,7 +16,7 @@ from noisewise.paper.section import (
     interval,
     piece,
 )
-from noisewise.policies.registry import rule_named
+from noisewise.rules.registry import rule_named
 from noisewise.theory import (
     TOTAL_VARIANCE_ROWS,
     cumulative_lower_bound,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.choice.radius import make_radius, radius_after
+from noisewise.core.choice.radius import make_radius
 from noisewise.core.support.blocks import Floats
 from noisewise.paper.measurements import ERROR_BARS, against_the_bound, own_error_bars, wrong_on_soare
 from noisewise.paper.section import (
@@ -185,7 +185,7 @@ def _describe_radii(account: Account) -> None:
     for kind in ("paper", "self-normalised", "mixture"):
         made = make_radius(kind, delta=DELTA, ridge=1.0, norm_bound=1.0, max_norm=1.0, sigma_min=0.1, rank=8)
         for t in rounds:
-            value = radius_after(made, 8.0 * float(np.log1p(t / 0.1**2 / 8.0)), float(t))
+            value = made.after(8.0 * float(np.log1p(t / 0.1**2 / 8.0)), float(t))
             lines.append(point(kind, value, rounds=int(t)))
     title = "The theorem's radius is some sixty times wider than it need be"
     subtitle = "All three hold at all times with probability 0.95; samples go with the square."

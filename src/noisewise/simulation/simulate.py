@@ -14,14 +14,10 @@ from noisewise.core.parallel import spread
 from noisewise.core.support.blas import one_blas_thread
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed
-from noisewise.policies.shell.base_policy import BasePolicy
-from noisewise.policies.shell.policy import Policy
-from noisewise.policies.shell.set_policy import SetPolicy
-from noisewise.simulation.list_run import ListRun
+from noisewise.rules.policy import Policy
+from noisewise.simulation import Environment
 from noisewise.simulation.results import Simulation, SimulationInterrupted, select
 from noisewise.simulation.run import Run
-from noisewise.simulation.set_run import SetRun
-from noisewise.world import Environment
 
 #: Seconds that a piece of work should take, and how many pieces to make at least.
 PIECE, LEAST_PIECES = 0.5, 32
@@ -30,7 +26,7 @@ N_CHECKPOINTS = 40
 
 
 def simulate(
-    policy: BasePolicy,
+    policy: Policy,
     env: Environment,
     *,
     horizon: int,
@@ -85,10 +81,10 @@ def _in_pieces(run: Run, replications: int, on: Any) -> Generator[tuple[range, d
     size = int(PIECE / (time.perf_counter() - start))
     size = max(1, min(size, math.ceil((replications - 1) / LEAST_PIECES)))
     pieces = [range(r, min(r + size, replications)) for r in range(1, replications, size)]
-    yield from spread(run, pieces, on, label=f"simulating {run.policy.name}")
+    yield from spread(run, pieces, on, label=f"simulating {run.rule.name}")
 
 
-def misfit(policy: BasePolicy, env: Environment) -> str | None:
+def misfit(policy: Policy, env: Environment) -> str | None:
     """Why this policy cannot run in this world, in one sentence; None if it can."""
     if not env.fits(policy.actions):
         return f"`policy` must be made for the actions of `env`; got {policy.actions!r} and {env.actions!r}."
@@ -106,7 +102,7 @@ def misfit(policy: BasePolicy, env: Environment) -> str | None:
 
 
 def make_run(
-    policy: BasePolicy,
+    policy: Policy,
     env: Environment,
     horizon: int,
     seed: int,
@@ -114,7 +110,7 @@ def make_run(
     stop: tuple[str | None, float | None],
 ) -> Run:
     """Check that policy and world belong together."""
-    if not isinstance(policy, BasePolicy) or not isinstance(env, Environment):
+    if not isinstance(policy, Policy) or not isinstance(env, Environment):
         raise TypeError(
             "`policy` must be a policy, such as nw.vaee(actions), and `env` an Environment; "
             f"got {policy!r} and {env!r}."
@@ -122,11 +118,7 @@ def make_run(
     reason = misfit(policy, env)
     if reason is not None:
         raise ValueError(reason)
-    rounds = _checkpoints(horizon, checkpoints)
-    if isinstance(policy, SetPolicy):
-        return SetRun(policy, env, horizon, seed, rounds, stop)
-    assert isinstance(policy, Policy)
-    return ListRun(policy, env, horizon, seed, rounds, stop)
+    return Run(policy, env, horizon, seed, _checkpoints(horizon, checkpoints), stop)
 
 
 def _checkpoints(horizon: int, given: ArrayLike | None) -> NDArray[np.int64]:

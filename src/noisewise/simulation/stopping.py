@@ -7,11 +7,10 @@ thresholds stand in most published tables; they promise nothing, and are here to
 """
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from noisewise.core.choice.selection import likelihood_ratio
-from noisewise.core.model.model import Model
 from noisewise.core.support.checks import check_choice, check_positive
+from noisewise.rules.rule import Action, Rule
 
 #: By name: what must hold to stop.
 STOPS = {
@@ -22,42 +21,40 @@ STOPS = {
     "(a heuristic: Garivier and Kaufmann's usual choice)",
     "glr-log": "Z exceeds log((1 + P)/delta) (a heuristic)",
 }
-NEVER, GLR, GAP, LOG_LOG, LOG = range(5)
 #: Those that rest on the certificate, which must then be true at every moment.
 CERTIFIED = ("glr", "gap")
 
 
-class Stop(NamedTuple):
+@dataclass(frozen=True)
+class Stop:
     """A stopping rule with its numbers."""
 
-    kind: int
+    name: str
     eps: float
     delta: float
     longest: float  # squared norm of the longest vector: makes precision free of units
 
+    def fires(self, rule: Rule, advised: Action, precision: float) -> bool:
+        """Whether to stop now and recommend ``advised``."""
+        if self.name == "gap":
+            return rule.bound(advised) <= self.eps
+        if self.name == "glr":
+            return rule.certain(advised, self.eps)
+        information = precision * self.longest
+        if self.name == "glr-log-log":
+            # log P is at least 0, also while the precision is small.
+            information = math.log(max(1.0, information))
+        threshold = math.log((1.0 + information) / self.delta)
+        return bool(rule.model.likelihood_ratio(advised, self.eps) > threshold)
 
-def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float) -> Stop:
+
+def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float) -> Stop | None:
     """Check the options of a stopping rule."""
     if name is None:
         if eps is not None:
             raise ValueError(f"`eps` must go with `stop`; got {eps!r} without it.")
-        return Stop(NEVER, 0.0, delta, 1.0)
-    kind = 1 + list(STOPS).index(check_choice("stop", name, tuple(STOPS)))
-    if kind == GAP and eps is None:
+        return None
+    check_choice("stop", name, tuple(STOPS))
+    if name == "gap" and eps is None:
         raise ValueError("`eps` must be given with stop='gap': the bound to reach; got None.")
-    return Stop(kind, 0.0 if eps is None else check_positive("eps", eps), delta, max_norm**2)
-
-
-def has_won(stop: Stop, model: Model, action: int, precision: float) -> bool:
-    """Whether a heuristic threshold says to stop now and recommend ``action``; False where nothing asks.
-
-    What the certificate says is the rule's own matter (`Rule.certain`).
-    """
-    if stop.kind == LOG_LOG:
-        # log P is at least 0, also while the precision is small.
-        threshold = math.log((1.0 + math.log(max(1.0, precision * stop.longest))) / stop.delta)
-    elif stop.kind == LOG:
-        threshold = math.log((1.0 + precision * stop.longest) / stop.delta)
-    else:
-        return False
-    return likelihood_ratio(model, action, stop.eps) > threshold
+    return Stop(name, 0.0 if eps is None else check_positive("eps", eps), delta, max_norm**2)

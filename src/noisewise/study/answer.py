@@ -168,7 +168,7 @@ def answer(
         noise_floor: Resolution of the values.
         name: Name of the study that the answer is computed from.
     """
-    reading = table._only
+    reading = table.only
     source = str(table.source) if isinstance(table.source, str | PathLike) else ""
     results = reading.roles.get("value") or reading.roles.get("successes") or ()
     measured = results[0] if len(results) == 1 else "value"

@@ -5,13 +5,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from noisewise.core.support.text import check_text
 from noisewise.core.support.version import __version__
 from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate, claimed_in, other_words, wrong_fact
 from noisewise.study.inputs.value_scale import LINEAR
+from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.model_choice import facts_of
 from noisewise.study.log.specification import (
@@ -157,6 +158,8 @@ def create_study(
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
     policy = usual if policy is None else check_blind(policy, question["looks"])
     catalogue, understood = _tables(model, options, results, id, features, cost, reading)
+    if question["bounds"] is None and understood is not None:
+        question["bounds"] = understood.bounds
     question["unit"] = question["unit"] or (understood and understood.units.get("value"))
     specification = Specification(
         name=check_text("name", check_name(name)),
@@ -182,21 +185,17 @@ def _told(
 
     def made(place: str | Path | Storage) -> Study:
         storage = open_store(place, create=True)
-        storage.create(specification.name, specification.to_plain())
+        storage.create(specification.name, [first_row(specification.to_plain())])
         return Study(storage, specification.name, clock)
 
     if understood is None:
         return made(store)
     check_eps(understood, specification)
-    take_whole = getattr(store, "take_whole", None)
     draft = made(MEMORY)
-    draft.tell_many(understood, match=True, dry_run=take_whole is None)
-    if take_whole is not None:
-        take_whole(specification.name, specification.to_plain(), draft.events())
-        return Study(cast(Storage, store), specification.name, clock)
-    study = made(store)
-    study.tell_many(understood, match=True)
-    return study
+    draft.tell_many(understood, match=True)
+    storage = open_store(store, create=True)
+    storage.create(specification.name, draft._storage.read(draft.name))
+    return Study(storage, specification.name, clock)
 
 
 def _check_reading(reading: "HowToRead", token: Any) -> None:
@@ -235,19 +234,16 @@ def _tables(
 def _understood(
     results: Any, id: str | None, features: Sequence[str] | None, cost: str | None, reading: "HowToRead"
 ) -> "Understood":
-    from noisewise.study.inputs.tables import read_whole
-    from noisewise.study.intake.columns.mapping import with_option
     from noisewise.study.intake.columns.understanding import Understood, understand
     from noisewise.study.readers.readout import Readout
 
     if isinstance(results, Understood | Readout):
         return understand(results)
     described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
-    table = read_whole("results", results)
     if id is not None:
         reading = reading.copy()
-        reading["map"] = with_option(table.frame.columns, reading.get("map"), id)
-    return understand(table, what="results", others=described, **reading)
+        reading["map"] = {**(reading.get("map") or {}), "option": id}
+    return understand(results, what="results", others=described, **reading)
 
 
 def _options_of(

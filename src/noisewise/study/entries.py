@@ -1,7 +1,7 @@
 """Everything that changes a study: asking, telling, correcting, and its options, policy and model."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, cast
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_count_within, check_within
@@ -14,16 +14,15 @@ from noisewise.study.intake.changes import (
     switched_model,
 )
 from noisewise.study.intake.entry import find_job, find_measurement, find_option, read_told
-from noisewise.study.intake.events import Happened
 from noisewise.study.intake.item_entry import check_items_belong, check_next
 from noisewise.study.intake.told_before import still_void, told_before
 from noisewise.study.log.budget import warn_of_budget
+from noisewise.study.log.events import Event, Happened, events_of
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.specification import BLIND
 from noisewise.study.log.state import OPEN, Job, job_of, replay
 from noisewise.study.log.told import Measurement, Told, check_arguments, measurement_of
 from noisewise.study.reader_entries import ReaderEntries
-from noisewise.study.stores.protocol import Event
 
 
 class Entries(ReaderEntries):
@@ -87,36 +86,39 @@ class Entries(ReaderEntries):
         bodies: list[dict[str, Any]] = []
         asking: Asking | None = None
 
-        def ready(news: list[Event]) -> Asking:
+        def prepare() -> None:
+            # Without any lock: others who ask at the same time need not wait for this.
             nonlocal asking
-            if asking is None or not asking.still_holds(news):
-                asking = Asking(self._quick() if at_once else self._now(), self._clock(), at_once=at_once)
-            return asking
+            self._catch_up()
+            asking = Asking(self._quick() if at_once else self._now(), self._clock(), at_once=at_once)
 
         def suggested(news: list[Event]) -> Happened:
-            nonlocal asking
             if items is not None:
                 check_items_belong(self._state, "")
-            if not (bodies and all(event.kind == "tell" for event in news)):
-                bodies[:] = ready(news).suggest(
-                    n=n, sigma=sigma, block=block, probe=asked_for, now=self._clock(), lease=lease, by=by,
-                    items=items,
-                )  # fmt: skip
-                warn_of_budget(self._state, bodies, self._clock())
-                asking = None
+            if asking is None or not asking.still_holds(news):
+                prepare()
+            bodies[:] = cast(Asking, asking).suggest(
+                n=n, sigma=sigma, block=block, probe=asked_for, now=self._clock(), lease=lease, by=by,
+                items=items,
+            )  # fmt: skip
+            warn_of_budget(self._state, bodies, self._clock())
             return [("ask", body) for body in bodies]
 
         if dry_run:
-            self._catch_up()
+            prepare()
             suggested([])
             return [job_of(body) for body in bodies]
+
+        def recover(events: list[Event]) -> None:
+            bodies[:] = [event.body for event in events]
+
         call = ("ask", n, sigma, block, probe, lease, by, items, at_once)
         return self._record(
             suggested,
             call,
             lambda: [self._state.jobs[body["id"]] for body in bodies],
-            before=lambda: ready(self._catch_up()),
-            meanwhile=ready,
+            before=prepare,
+            recover=recover,
         )
 
     def tell(self, job: Job | str | None = None, value: Any = None, **told: Unpack[Told]) -> Measurement:
@@ -271,7 +273,7 @@ class Entries(ReaderEntries):
             happened = [("switch", body)]
             if "looks" in body and self._state.policy.name not in BLIND:
                 happened.insert(0, ("policy", policy_body(BLIND[0], {}, self.specification)))
-            imagined = replay(self.specification, self._storage.read(self.name))
+            imagined = replay(self.specification, events_of(self._storage, self.name))
             for kind, content in happened:
                 imagined.apply(Event(imagined.n_events + 1, self._clock(), kind, content))
             rehearse_asking(imagined)

@@ -7,12 +7,12 @@ from noisewise.core.support.checks import check_count
 from noisewise.core.support.text import printable
 from noisewise.study.intake.changes import added_options
 from noisewise.study.intake.entry import find_option
-from noisewise.study.intake.events import Happened, events_of
 from noisewise.study.journal import Journal
+from noisewise.study.log.events import Event, Happened, events_in, events_of, rows_of
 from noisewise.study.log.item_order import BATCH, next_places
 from noisewise.study.log.state import State, replay
 from noisewise.study.log.validation import rehearse
-from noisewise.study.stores.protocol import Event
+from noisewise.study.stores.protocol import Row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,7 +73,7 @@ class ItemEntries(Journal):
                 f"columns {', '.join(columns)}. Add it with them first."
             )
         body = added_options(self._state, new, None)
-        imagined = replay(self.specification, self._storage.read(self.name))
+        imagined = replay(self.specification, events_of(self._storage, self.name))
         imagined.apply(Event(imagined.n_events + 1, self._clock(), "add", body))
         return imagined, [("add", body)]
 
@@ -98,7 +98,7 @@ def after_adding(state: State, added: Happened, told: Happened, now: float) -> H
     """
     if not added or not len(told):
         return told
-    rehearse(state, events_of(told, state.n_events + 1, now))
+    rehearse(state, events_in(rows_of(told, Row(state.n_events, "", b"", b""), at=now, id="")))
     return RehearsedChange([*added, *told])
 
 

@@ -14,10 +14,12 @@ from noisewise.study.certificate.bound import certify
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.log.budget import left_of_budget, policy_in_words
+from noisewise.study.log.events import events_of
 from noisewise.study.log.export import write_log
 from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
 from noisewise.study.measuring import Measuring
+from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.levels import only_differences
 from noisewise.study.models.sums import Sums
 from noisewise.study.planning.effort import FUTURES, MOST_LOOKS
@@ -42,7 +44,7 @@ class Study(Measuring):
     the study's log; nothing is ever deleted, and the same log always gives the same answers.
     """
 
-    _judged: tuple[Check, Certificate] | None = None
+    _judged: tuple[Analysis, Check, Certificate] | None = None
     _alike: tuple[tuple[int, ...], list[str]] | None = None
 
     @property
@@ -135,7 +137,7 @@ class Study(Measuring):
             from noisewise.study.certificate.diagnosis import explain
 
             check = explain(self._now(), check)
-            self._judged = check, certificate
+            self._judged = self._now(), check, certificate
         return check.of(self)
 
     def plan(
@@ -227,7 +229,7 @@ class Study(Measuring):
         from noisewise.study.showing.frames import make_frame
 
         self._catch_up()
-        events = self._storage.read(self.name) if what == "events" else []
+        events = self.events() if what == "events" else []
         return make_frame(what, self._state, self._now(), self._judge()[1], events)
 
     def league(self, against: str | None = None) -> "League":
@@ -303,7 +305,7 @@ class Study(Measuring):
                 state,
                 now,
                 certificate,
-                self._storage.read(self.name, max(0, state.n_events - ROWS)),
+                events_of(self._storage, self.name, max(0, state.n_events - ROWS)),
             ),
             under_way=len(self.pending),
             at=self._clock(),
@@ -320,14 +322,11 @@ class Study(Measuring):
             return []
 
     def _judge(self) -> tuple[Check, Certificate]:
-        if self._judged is None:
-            check = check_fit(self._now())
-            self._judged = check, replace(certify(self._now(), check), head=self._head)
-        return self._judged
-
-    def _forget(self) -> None:
-        super()._forget()
-        self._judged = None
+        now = self._now()
+        if self._judged is None or self._judged[0] is not now:
+            check = check_fit(now)
+            self._judged = now, check, replace(certify(now, check), head=self._log.head)
+        return self._judged[1:]
 
     def __repr__(self) -> str:
         return "\n".join(map(printable, self._lines()))

@@ -11,11 +11,10 @@ from noisewise.core.support.words import counted
 from noisewise.study.intake.arms import refuse_other_arms
 from noisewise.study.intake.batch import Batch, Taken, check_batch
 from noisewise.study.intake.changes import require_reason
-from noisewise.study.intake.events import Happened
 from noisewise.study.intake.known_rows import Repeat
 from noisewise.study.intake.parsed_table import Parsed, Watch
 from noisewise.study.item_entries import ItemEntries, after_adding, options_in
-from noisewise.study.stores.protocol import Event
+from noisewise.study.log.events import Event, Happened
 
 if TYPE_CHECKING:
     from noisewise.study.intake.columns.understanding import HowToRead, Understood
@@ -167,7 +166,7 @@ class TableEntries(ItemEntries):
         call = ("tell_many", sheet, match, repeat, amend, add)
         with without_collector():
             taken = self._record(
-                read, call, lambda: Taken(cast(Batch, batch)), before=lambda: self._decided(read, [])
+                read, call, lambda: Taken(cast(Batch, batch)), before=lambda: read(self._catch_up())
             )
         return taken
 

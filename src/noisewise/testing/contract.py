@@ -6,18 +6,15 @@ declares must hold; one that it does not declare must fail somewhere, or it shou
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.policies import Policy, load_policy
-from noisewise.policies.shell.policy_file import flatten_state
-from noisewise.policies.shell.rule import FORESEEING
-from noisewise.simulation import simulate
-from noisewise.world import Environment, instances, schedules
+from noisewise.rules import Policy, load_policy
+from noisewise.simulation import Environment, instances, schedules, simulate
 
 #: Makes the policy under test on the given actions.
 MakePolicy = Callable[[Any], Policy]
@@ -26,7 +23,19 @@ AGREEMENT = 1e-6
 #: Noise that contradicts the error bars: what an early measurement ruled out, a later one would not.
 SURPRISE = 30.0
 #: Arrays of a model that may hold anything between two measurements.
-SCRATCH = ("scratch", "halves", "batch", "half", "step", "row")
+SCRATCH = (
+    "scratch",
+    "halves",
+    "batch",
+    "half",
+    "step",
+    "row",
+    "room",
+    "rows",
+    "influence",
+    "columns",
+    "actions",
+)
 #: Histories tried to find one where an undeclared property fails.
 TRIES = 24
 #: The last of them are long: a rule may first measure every action once.
@@ -79,15 +88,15 @@ def replay(make_policy: MakePolicy, history: ToldHistory, order: Any = None) -> 
 def check_asking_changes_nothing(make_policy: MakePolicy) -> None:
     """Asking, recommending and estimating leave no trace, with and without pending measurements."""
     policy = replay(make_policy, random_history(1))
-    before = {name: array.copy() for name, array in _arrays(policy).items()}
+    before = state_of(policy)
     announced = _announced(policy)
     first = policy.ask(announced)
     policy.ask(announced, pending=[0, (1, 0.2)])
     policy.recommend()
     policy.estimate()
     assert policy.ask(announced) == first, "asking twice gave two answers."
-    for name, array in _arrays(policy).items():
-        assert _same(array, before[name], name), f"asking changed {name}."
+    for name, array in state_of(policy).items():
+        assert same(array, before[name]), f"asking changed {name}."
 
 
 def check_answers_are_actions(make_policy: MakePolicy) -> None:
@@ -140,8 +149,9 @@ def check_saved_equals_original(make_policy: MakePolicy) -> None:
         assert loaded.ask(announced) == action, "a loaded policy asks for something else."
         for twin in (policy, loaded):
             twin.tell(action, 0.1, 0.3)
-    for name, array in _arrays(policy).items():
-        assert _same(array, _arrays(loaded)[name], name), f"{name} was not restored."
+    restored = state_of(loaded)
+    for name, array in state_of(policy).items():
+        assert same(array, restored[name]), f"{name} was not restored."
 
 
 def check_what_is_seen_of_sigma(make_policy: MakePolicy) -> None:
@@ -152,13 +162,14 @@ def check_what_is_seen_of_sigma(make_policy: MakePolicy) -> None:
         doubled = history._replace(sigmas=[s * (1.0 + (t % 3)) for t, s in enumerate(history.sigmas)])
         one, two = replay(make_policy, history), replay(make_policy, doubled)
         changed |= not np.allclose(one.estimate().means, two.estimate().means, rtol=1e-9, atol=0.0)
-        if one.rule.sees_sigma in FORESEEING:
+        if one.rule.foresees:
             announced_matters |= one.ask(1e-3) != one.ask(1e3)
-        if changed and (announced_matters or one.rule.sees_sigma not in FORESEEING):
+        if changed and (announced_matters or not one.rule.foresees):
             break  # further histories cannot change the verdict
-    sees = make_policy(random_history(0).vectors).rule.sees_sigma
+    rule = make_policy(random_history(0).vectors).rule
+    sees = rule.sees_sigma
     assert changed == (sees != "never"), f"declared to see sigma {sees!r}, but that is not what happens."
-    assert announced_matters or sees not in FORESEEING, "the announced sigma never changed the choice."
+    assert announced_matters or not rule.foresees, "the announced sigma never changed the choice."
 
 
 def check_order(make_policy: MakePolicy) -> None:
@@ -197,7 +208,7 @@ def check_simulation_does_not_depend_on_workers(make_policy: MakePolicy) -> None
 def check_bad_measurements_change_nothing(make_policy: MakePolicy) -> None:
     """A refused measurement raises ValueError or TypeError and leaves no trace."""
     policy = replay(make_policy, random_history(4))
-    before = {name: array.copy() for name, array in _arrays(policy).items()}
+    before = state_of(policy)
     bad: list[tuple[Any, Any, Any]] = [
         (0, math.nan, 1.0),
         (0, math.inf, 1.0),
@@ -215,8 +226,8 @@ def check_bad_measurements_change_nothing(make_policy: MakePolicy) -> None:
         except (ValueError, TypeError):
             continue
         raise AssertionError(f"tell{measurement} was accepted.")
-    for name, array in _arrays(policy).items():
-        assert _same(array, before[name], name), f"a refused measurement changed {name}."
+    for name, array in state_of(policy).items():
+        assert same(array, before[name]), f"a refused measurement changed {name}."
 
 
 def pooled(history: ToldHistory) -> ToldHistory:
@@ -236,16 +247,42 @@ def pooled(history: ToldHistory) -> ToldHistory:
 
 def _announced(policy: Policy) -> float | None:
     """A sigma for rules that are told it before the choice."""
-    return 0.3 if policy.rule.sees_sigma in FORESEEING else None
+    return 0.3 if policy.rule.foresees else None
 
 
-def _arrays(policy: Policy) -> dict[str, Any]:
-    return flatten_state(policy._state)
+def state_of(policy: Policy, left_out: Sequence[str] = SCRATCH) -> dict[str, Any]:
+    """Copies of the numbers and arrays that a rule keeps, by their dotted names."""
+    rule = policy.rule
+    kept = {
+        name: value for name, value in vars(rule).items() if name not in (*rule._prepared, "rng", "inner")
+    }
+    return dict(_flat("", kept | vars(getattr(rule, "inner", rule.model)), left_out))
 
 
-def _same(one: Any, two: Any, name: str) -> bool:
-    # Scratch space may hold anything.
-    return name.rsplit(".", 1)[-1] in SCRATCH or np.array_equal(one, two, equal_nan=True)
+def _flat(name: str, value: Any, left_out: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    if name.rsplit(".", 1)[-1] in left_out:
+        return
+    if isinstance(value, np.ndarray):
+        yield name, value.copy()
+    elif isinstance(value, dict | list | tuple) or hasattr(value, "__dict__"):
+        pairs: Any = vars(value).items() if hasattr(value, "__dict__") else None
+        if isinstance(value, dict):
+            pairs = value.items()
+        elif hasattr(value, "_asdict"):
+            pairs = value._asdict().items()
+        elif pairs is None:
+            pairs = enumerate(value)
+        for part, inside in pairs:
+            yield from _flat(f"{name}.{part}", inside, left_out)
+    elif isinstance(value, int | float | str | None):
+        yield name, value
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether two numbers or arrays are equal; what is no number equals itself."""
+    if isinstance(one, np.ndarray) and one.dtype.kind == "f":
+        return np.array_equal(one, two, equal_nan=True)
+    return np.array_equal(one, two) or one != one
 
 
 def _agree(one: Policy, two: Policy) -> bool:
@@ -266,8 +303,8 @@ def _agree(one: Policy, two: Policy) -> bool:
 
 def _each_seed(one: Policy, two: Policy) -> Iterator[int]:
     """Give both policies the same seed, several times over if the rule makes random choices."""
-    for seed in range(SEEDS if one.rule.n_draws(one._params) else 1):
-        one.seed = two.seed = seed
+    for seed in range(SEEDS if one.rule.random else 1):
+        one.rule.seed = two.rule.seed = seed
         yield seed
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.core.choice.radius import make_radius, radius_after
+from noisewise.core.choice.radius import make_radius
 from noisewise.core.support.blocks import Floats
 from noisewise.core.support.checks import check_choice, check_count, check_positive, check_probability
 from noisewise.theory.levels import (
@@ -102,7 +102,7 @@ def _radii(kind: str | float, sigma: Floats, information: Floats, options: dict[
 
     def one(least: float, log_det: float) -> float:
         made = make_radius(kind, sigma_min=least if kind == "paper" else None, **options)
-        return radius_after(made, log_det, float(sigma.shape[-1]))
+        return made.after(log_det, float(sigma.shape[-1]))
 
     rows = np.broadcast_arrays(sigma.min(axis=-1), information)
     values = [one(float(least), float(log_det)) for least, log_det in zip(*map(np.ravel, rows), strict=True)]

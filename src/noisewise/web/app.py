@@ -82,11 +82,5 @@ def make_app(
     for pages in (CHANGES, MAKING, PAGES):
         app.include_router(pages)
     answer_refusals(app, problem_page)
-    app.add_middleware(
-        Guards,
-        keys=keys,
-        hosts=hosts,
-        most_bytes=most_bytes,
-        seconds=body_seconds,
-    )
+    app.add_middleware(Guards, keys=keys, hosts=hosts, most_bytes=most_bytes, seconds=body_seconds)
     return app

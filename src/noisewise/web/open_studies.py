@@ -8,15 +8,7 @@ from typing import Any, Literal
 
 from noisewise.study.creation import create_study
 from noisewise.study.stores.address import open_store
-from noisewise.study.stores.chain import start_of
-from noisewise.study.stores.protocol import (
-    MemoryStorage,
-    Storage,
-    StoreChangedError,
-    page_of,
-    to_json,
-    unknown,
-)
+from noisewise.study.stores.protocol import MemoryStorage, Storage, StoreChangedError, unknown
 from noisewise.study.study import Study
 from noisewise.web.problems import ProblemError
 
@@ -103,12 +95,8 @@ class OpenStudies:
             return study.n_events
 
     def mark(self, name: str) -> str | None:
-        """What stays with a study when it is renamed: the hash of its first event, or of what it asks.
-
-        None where the store keeps no hashes.
-        """
-        first = page_of(self.storage, name, 0, 1)
-        return (first[0].hash or None) if first else self._start(name)
+        """What stays with a study when it is renamed: the hash of its first event, or of what it asks."""
+        return self.storage.read(name, 0, 1)[-1].hash.hex()
 
     def has_mark(self, name: str, mark: str) -> bool:
         """Whether a study has a mark now, or had it before its first event."""
@@ -133,7 +121,7 @@ class OpenStudies:
 
     def _start(self, name: str) -> str:
         """The hash of what a study asks."""
-        return start_of(to_json(self.storage.specification(name))).hex()
+        return self.storage.read(name, 0, 0)[0].hash.hex()
 
     def frame(self, study: Study, what: Literal["options", "measurements"]) -> Any:
         """A table of a study that this thread uses; kept until the study changes."""

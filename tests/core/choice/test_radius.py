@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from noisewise.core.choice.radius import SCALE_SHARES, SCALES, confidence_radius, make_radius
+from noisewise.core.choice.radius import SCALE_SHARES, SCALES, make_radius
 from noisewise.core.model.dense import fold, new_model
 
 
 def radius_of(kind, model, **options):
     defaults = {"delta": 0.05, "ridge": 1.0, "norm_bound": 1.0, "max_norm": 1.0, "sigma_min": None, "rank": 8}
-    return confidence_radius(make_radius(kind, **{**defaults, **options}), model)
+    return make_radius(kind, **{**defaults, **options}).at(model)
 
 
 def widest_run(rounds, sigma, dim=8, ridge=1.0):

@@ -6,23 +6,16 @@ import numpy as np
 import pytest
 from tests.support.effort import effort
 
-from noisewise.core.choice.matrices import root_into
 from noisewise.core.choice.radius import (
     RESTARTS,
     SCALE_SHARES,
     SCALES,
-    confidence_radius,
     make_radius,
 )
 from noisewise.core.choice.restarts import (
-    BEGUN,
     SLOTS,
-    begin_if_due,
-    largest_above,
-    limits_above,
-    look,
-    new_restarts,
-    region_of,
+    Restarts,
+    root_of,
 )
 from noisewise.core.model.covariances import contrast_widths
 from noisewise.core.model.dense import fold, new_dense, theta
@@ -52,16 +45,17 @@ class History:
             sigma_min=None,
             rank=dim,
         )
-        self.model, self.restarts = new_dense(self.vectors.T.copy(), ridge), new_restarts(dim)
+        self.model = new_dense(self.vectors.T.copy(), ridge)
+        self.restarts = Restarts(self.limits, self.model)
         self.places = []
         for t in range(rounds):
             self.tell(t)
 
     def tell(self, t):
-        before = self.restarts.tally[BEGUN]
+        before = self.restarts.begun
         fold(self.model, int(self.rows[t]), float(self.reward[t]), float(self.sigma[t]))
-        begin_if_due(self.limits, self.model, self.restarts)
-        if self.restarts.tally[BEGUN] > before:
+        self.restarts.begin_if_due(self.model)
+        if self.restarts.begun > before:
             self.places.append(t + 1)
 
     def sums(self, count):
@@ -102,13 +96,11 @@ class History:
         return logs
 
     def region(self):
-        return region_of(self.limits, self.model, self.restarts, spread(self.model))
+        return self.restarts.region(self.model, spread(self.model))
 
     def units_of(self, point):
         """u of a point."""
-        root = np.empty((self.dim, self.dim))
-        root_into(root, self.model)
-        return root @ (point - theta(self.model))
+        return root_of(self.model) @ (point - theta(self.model))
 
 
 def values(region, u):
@@ -146,7 +138,8 @@ def test_restarts_stand_where_information_has_doubled_whatever_the_rewards():
     assert history.places == expected
     assert len(expected) > 4
     other.reward = -5.0 * other.reward
-    other.model, other.restarts, other.places = new_dense(other.vectors.T.copy(), 0.7), new_restarts(3), []
+    other.model, other.places = new_dense(other.vectors.T.copy(), 0.7), []
+    other.restarts = Restarts(other.limits, other.model)
     for t in range(200):
         other.tell(t)
     assert other.places == expected
@@ -172,9 +165,9 @@ def test_limits_hold_the_region_and_little_more(seed):
         border.append(middle + low * way)
     values_there = np.array(border) @ history.vectors.T  # (120, n)
     leader = int(np.argmax(history.model.means))
-    look(history.limits, history.model, history.restarts, leader)
+    history.restarts.look(history.model, leader)
     everybody = np.ones(len(history.vectors), dtype=bool)
-    upper = limits_above(history.model, history.restarts, leader, everybody)
+    upper = history.restarts.limits_above(history.model, leader, everybody)
     furthest = (values_there - values_there[:, [leader]]).max(axis=0)
     estimated = history.model.means - history.model.means[leader]
     for k in range(len(history.vectors)):
@@ -182,14 +175,14 @@ def test_limits_hold_the_region_and_little_more(seed):
             assert upper[k] >= furthest[k] - 1e-6
             assert upper[k] - estimated[k] <= 1.4 * (furthest[k] - estimated[k])
     assert upper[leader] == -np.inf
-    assert largest_above(history.model, history.restarts, leader, everybody) == upper.max()
+    assert history.restarts.largest_above(history.model, leader, everybody) == upper.max()
 
 
 @pytest.mark.parametrize("rounds", [1, 5, 40, 300])
 def test_no_limit_is_larger_than_that_of_the_radius(rounds):
     history = History(8, dim=3, rounds=rounds)
-    look(history.limits, history.model, history.restarts, 2)
-    radius = confidence_radius(history.limits, history.model)
+    history.restarts.look(history.model, 2)
+    radius = history.limits.at(history.model)
     for action in range(8):
         ball = (
             history.model.means
@@ -197,6 +190,6 @@ def test_no_limit_is_larger_than_that_of_the_radius(rounds):
             + radius * contrast_widths(history.model, action)
         )
         some = np.arange(8) % 2 == action % 2
-        upper = limits_above(history.model, history.restarts, action, some)
+        upper = history.restarts.limits_above(history.model, action, some)
         assert (upper <= ball * (1.0 + 1e-9) + 1e-9).all()
         assert np.isneginf(upper[~some]).all()

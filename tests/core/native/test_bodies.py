@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import importlib
 import sys
 
 import numpy as np
@@ -13,11 +12,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.support.layouts import LAYOUTS
 from threadpoolctl import threadpool_limits
 
+import noisewise as nw
 from noisewise.core.choice import selection
 from noisewise.core.model import covariances, dense, factor, independent, vectors
 from noisewise.core.native.verbs import extension, is_compiled, numpy_body, numpy_verbs
 from noisewise.core.support import blocks
-from noisewise.policies.rules.ours.vage import noise_history, races, sketch
+from noisewise.rules import races
 
 pytestmark = pytest.mark.skipif(extension is None, reason="the extension is not built")
 
@@ -69,6 +69,7 @@ def test_every_verb_of_a_model_answers_the_same_in_both_bodies(layout, n, dim):
         covariances.perturbed_means: (rng.standard_normal(dim), 1.3),
         vectors.spread: (),
         vectors.covariance: (),
+        selection.first_other: (rng.standard_normal((4, dim)), np.ones(n, np.bool_), one),
         selection.most_optimistic: (mask, 1.7),
         selection.strongest_rival: (one, 1.7),
         selection.most_telling: (one, other, 0.3, mask),
@@ -201,9 +202,7 @@ def test_both_bodies_know_the_same_constants():
         covariances: ("CANCELLED",),
         selection: ("TIE", "ROUNDING"),
         blocks: ("MANY",),
-        noise_history: ("MEMORY", "CAUTION", "FEWEST_REPEATS"),
-        races: ("BEHIND", "NEGLIGIBLE", "RACES"),
-        sketch: ("TILE",),
+        races: ("MEMORY", "CAUTION", "FEWEST_REPEATS", "BEHIND", "NEGLIGIBLE", "RACES", "TILE"),
     }
     known = extension.constants()
     for home, names in homes.items():
@@ -214,7 +213,7 @@ def test_both_bodies_know_the_same_constants():
 
 
 def test_every_verb_in_c_stands_on_a_numpy_body():
-    importlib.import_module("noisewise.policies.registry")  # loads all rules
+    assert all(nw.POLICIES[name] for name in nw.POLICIES)  # loads all rules
     compiled = {name for name in dir(extension) if callable(getattr(extension, name)) and name[0] != "_"}
     compiled -= {"set_body", "set_models", "use_numpy", "constants"}
     bodies = {

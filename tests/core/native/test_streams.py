@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from noisewise.core.support.randomness import PURPOSES, generator, normals
+from noisewise.core.support.randomness import PURPOSES, generator, stream
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)
@@ -15,4 +15,4 @@ def test_draws_are_the_first_of_their_generator(purpose):
         for index in (0, 1, 1000, 2**31, 2**33):
             for n in (1, 2, 13):
                 wanted = generator(seed, purpose, index).standard_normal(n)
-                assert_array_equal(normals(seed, purpose, index, n), wanted)
+                assert_array_equal(stream(seed, purpose, index).standard_normal(n), wanted)

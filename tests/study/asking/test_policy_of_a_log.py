@@ -3,6 +3,7 @@
 import pytest
 
 import noisewise as nw
+from noisewise.study.log.events import first_row
 
 
 def opened(policy):
@@ -12,7 +13,7 @@ def opened(policy):
     changed = {**plain["policy"]["options"], **policy.get("options", {})}
     options = {name: value for name, value in changed.items() if value != "missing"}
     storage = nw.MemoryStorage()
-    storage.create("study", plain | {"policy": {**plain["policy"], "options": options}})
+    storage.create("study", [first_row(plain | {"policy": {**plain["policy"], "options": options}})])
     study = nw.load_study(storage)
     for name in ("A", "B"):
         study.tell_many([{"option": name, "value": 1.0, "se": 0.5}] * 2)
@@ -49,6 +50,6 @@ def test_a_policy_that_is_not_installed_is_named():
     study = nw.create_study(options=["A", "B"], eps=0.5)
     plain = study.specification.to_plain()
     storage = nw.MemoryStorage()
-    storage.create("study", plain | {"policy": {"name": "mine", "version": "1", "options": {}}})
-    with pytest.raises(ValueError, match=r"policy of this study is not valid: there is no rule 'mine'"):
+    storage.create("study", [first_row(plain | {"policy": {"name": "mine", "version": "1", "options": {}}})])
+    with pytest.raises(ValueError, match=r"policy of this study is not valid: unknown rule 'mine'"):
         nw.load_study(storage).ask()

@@ -25,7 +25,7 @@ from noisewise.study.asking.field import field_of
 from noisewise.study.certificate.bound import recommend
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
-from noisewise.study.models.joint import LoadedJoint, NetworkJoint, SeparateJoint
+from noisewise.study.models.joint import Joint, separate_joint
 
 
 def some_study(rng, model, **kind):
@@ -131,12 +131,12 @@ def test_covariances_with_sums_are_those_with_their_parts_also_if_one_is_in_it_t
     rng = np.random.default_rng(1)
     study = new_study(rng, "independent")
     tell_some(study, rng, rows=15, blocks=True, differences=True)
-    fit = study.analysis().certified
-    (part,) = fit.components
+    analysis = study.analysis()
+    of_network = analysis.model.knowledge(analysis.certified, analysis.boundary, 0).joint
     joints = [
-        SeparateJoint(rng.uniform(1.0, 2.0, 6)),
-        LoadedJoint(rng.uniform(1.0, 2.0, 6), rng.normal(size=(6, 3))),
-        NetworkJoint(6, part, part.options.size),
+        separate_joint(rng.uniform(1.0, 2.0, 6)),
+        Joint(rng.uniform(1.0, 2.0, 6), rng.normal(size=(6, 3))),
+        of_network,
     ]
     options, weights = np.array([1, 4, 1, 0]), rng.normal(size=4)
     for joint in joints:

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 from tests.support import one_look
+from tests.support.logs import append
 from tests.support.one_look import NAMES, once
 
 import noisewise as nw
 from noisewise.study.log.looks import COST
-from noisewise.study.stores.protocol import Event
 
 VALUES = np.array([0.0, -0.3, -1.0, 0.4, 0.1])
 ROWS = one_look.known(VALUES, np.random.default_rng(1))
@@ -165,9 +165,7 @@ def test_a_log_in_which_they_were_withholds_the_certificate():
     for _ in range(4):
         study.tell(study.ask()[0], 1.0, se=0.5)
     body = {"model": {"model": "independent", "span": None, "deviation": None, "extra_scatter": None}}
-    number = len(study.events())
-    event = Event(number + 1, 0.0, "switch", body | {"looks": "once", "costs": COST})
-    storage.append(study.name, number, [event])
+    append(storage, study.name, ("switch", body | {"looks": "once", "costs": COST}))
     certificate = nw.load_study(storage).certificate()
     assert "does not hold for what was chosen by looking" in certificate.withheld[0]
     assert certificate.bound == float("inf")

@@ -65,14 +65,14 @@ def test_a_map_names_what_the_names_do_not_say():
     assert differences(told(rows, map={**said, "block": "where"} | {})) == differences(told(table(*ONE)))
 
 
-def test_a_table_of_studies_is_recognised_where_it_is_told_as_one_of_measurements():
-    with pytest.raises(
-        ValueError, match=r"looks like a table of studies with a row for each.*layout='network'"
-    ):
-        begun().tell_many(table(*ONE))
-    arms = {"study": ["x", "x"], "treatment": ["A", "B"], "mean": [1.0, 2.0], "sd": [1.0, 1.0], "n": [9, 9]}
-    with pytest.raises(ValueError, match=r"looks like a table of studies with arms.*layout='arms'"):
-        begun().tell_many(arms)
+def test_a_table_of_studies_needs_no_layout():
+    study = begun()
+    study.tell_many(table(*ONE))
+    assert differences(study) == pytest.approx(differences(told(table(*ONE))))
+    arms = {"study": ["x", "x"], "treatment": ["A", "P"], "mean": [1.0, 2.0], "sd": [1.0, 1.0], "n": [9, 9]}
+    study = begun()
+    study.tell_many(arms)
+    assert differences(study) == pytest.approx(differences(told(arms, layout="arms")))
 
 
 REFUSED = {

@@ -162,12 +162,12 @@ SHAPES = [
     Ugly(
         "blanks between columns",
         "option value se\nA 1.5 0.4\nB 2.5 0.3\n",
-        "'ugly.txt' has blanks",
+        [("A", 1.5, 0.4), ("B", 2.5, 0.3)],
         (),
         {},
         ".txt",
     ),
-    Ugly("no header", "A,1.5,0.4\nB,2.5,0.3\n", "it has '1.5' there: is that line missing?"),
+    Ugly("no header", "A,1.5,0.4\nB,2.5,0.3\n", "it needs a header"),
     Ugly(
         "a quote that never ends", 'option,value,se\n"A,1.5,0.4\n', "in line 2 of 'ugly.csv' is never closed"
     ),
@@ -196,14 +196,14 @@ COLUMNS = [
     Ugly(
         "its error is not used",
         "alloy,HV,HV_se\nA,1.5,0.4\n",
-        "map={'option': 'alloy', 'value': 'HV', 'se': 'HV_se'} to use it, or ignore=['HV_se']",
+        "'se': 'HV_se'} to use it, or ignore=['HV_se']",
         (),
         {"map": MAP},
     ),
     Ugly(
         "sd without n is not used",
         "alloy,HV,stdev\nA,1.5,0.4\n",
-        "(sd needs n, the number of",
+        "'sd': 'stdev'",
         (),
         {"map": MAP},
     ),
@@ -250,12 +250,10 @@ COLUMNS = [
     ),
     Ugly(
         "a column that means nothing",
-        "option,value,se,weather\nA,1,1,wet\n",
-        "ignore=['weather'] to leave it out",
+        "option,value,se,weather\nA,1,1,wet\nB,2,1,dry\n",
+        [("A", 1.0, 1.0), ("B", 2.0, 1.0)],
     ),
-    Ugly(
-        "names of its own", "alloy,HV,HV_se\nA,1,1\n", "map={'option': 'alloy', 'value': 'HV', 'se': 'HV_se'}"
-    ),
+    Ugly("names of its own", "alloy,HV,HV_se\nA,1,1\nB,2,1\n", [("A", 1.0, 1.0), ("B", 2.0, 1.0)]),
     Ugly(
         "a key of two columns",
         "option,value,se,plate,well\nA,1,1,p,7\n",

@@ -1,7 +1,6 @@
 """Sheets of workbooks: numbers stay exact, and what a spreadsheet made of them is never taken silently."""
 
 import datetime
-import sys
 
 import pytest
 
@@ -49,7 +48,7 @@ def test_a_sheet_is_read_and_its_rows_are_those_of_the_sheet(tmp_path):
 
 def test_one_of_several_sheets_is_named_behind_the_file(tmp_path):
     path = saved(tmp_path / "r.xlsx", HEADER, *AB, Monday=[HEADER, ["A", 7.0, 1.0]], Empty=[])
-    assert "'r.xlsx' has several sheets; say which: 'r.xlsx#Sheet' or 'r.xlsx#Monday'." in refusal(path)
+    assert "has several sheets" in refusal(path)
     assert told(f"{path}#Monday")[0] == [("A", 7.0, 1.0)]
     assert told(f"{path}#monday")[0] == [("A", 7.0, 1.0)]
     assert "has no sheet 'Friday'; its sheets are 'Sheet', 'Monday', 'Empty'" in refusal(f"{path}#Friday")
@@ -122,12 +121,6 @@ def test_per_cent_cells_and_hidden_rows_are_told(tmp_path):
     assert understood.percent
     with pytest.raises(ValueError, match=r"for 0\.5 per cent write 0\.005"):
         nw.create_study(results=tmp_path / "r.xlsx", eps=0.5)
-
-
-def test_without_the_library_there_is_a_sentence(tmp_path, monkeypatch):
-    path = saved(tmp_path / "r.xlsx", HEADER, *AB)
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    assert "needs openpyxl: pip install 'noisewise[excel]', or save the sheet as CSV" in refusal(path)
 
 
 def test_a_broken_workbook_is_refused(tmp_path):

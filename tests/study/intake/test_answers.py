@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.effort import effort
+from tests.support.logs import append
 
 import noisewise as nw
 from noisewise.study.log.export import log_lines
-from noisewise.study.stores.protocol import Event, MemoryStorage
+from noisewise.study.stores.protocol import MemoryStorage
 
 
 def study_of(*names, blocks=("Mon",), **arguments):
@@ -22,10 +23,8 @@ def study_of(*names, blocks=("Mon",), **arguments):
 def asked(*bodies, blocks=("Mon",)):
     """A study of A, B, C and D whose log goes on with these suggestions, and the suggestions."""
     study = study_of("A", "B", "C", "D", blocks=blocks)
-    after = len(study.events())
     bodies = [{"id": f"ask-{k}", "why": "so", "expires": 4e9, **body} for k, body in enumerate(bodies, 1)]
-    events = [Event(after + k, 1.7e9, "ask", body) for k, body in enumerate(bodies, start=1)]
-    study._storage.append("study", after, events)
+    append(study._storage, "study", *(("ask", body) for body in bodies))
     study = nw.load_study(study._storage)
     return study, study.pending
 

@@ -278,32 +278,3 @@ def test_words_of_other_scripts_and_emoji_are_texts():
 
 
 # ---- large tables
-
-
-def test_a_plain_table_is_written_as_its_bodies_say(tmp_path):
-    """The fast way from columns to JSON text is the slow way from bodies, byte by byte."""
-    from noisewise.study.intake.batch import check_batch
-    from noisewise.study.intake.events import events_of
-    from noisewise.study.intake.parsed_table import Parsed
-    from noisewise.study.intake.sheets import read_sheet
-    from noisewise.study.stores.protocol import to_json
-
-    study = study_of("A", 'quote " back \\ é 日本', "C")
-    study.ask(3)
-    table = {
-        "option": ["A", study.options[1], "C", "A"],
-        "value": [1.0, -2.5e-30, 1e20, 7],
-        "se": [0.1, 1e-30, 3, 0.5],
-        "block": ["x", None, "ü", "x"],
-        "key": [None, "k", None, '"'],
-        "note": ["n", "m", None, None],
-    }
-    for columns in (table, {**table, "cost": [1.0, 2.0, 3.0, 4.0]}):
-        parsed = Parsed(read_sheet(columns), None, True, lambda *_: None)
-        assert parsed.in_bulk == ("cost" not in columns)
-        batch = check_batch(study._state, parsed, now=1.7e9, match=True, repeat=False, watch=lambda *_: None)
-        events = events_of(batch, 1, 1.7e9)
-        assert list(events.texts) == [to_json(event.body) for event in events]
-        assert [(e.number, e.at, e.kind) for e in events.outlines] == [
-            (e.number, e.at, e.kind) for e in events
-        ]

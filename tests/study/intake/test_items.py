@@ -205,7 +205,6 @@ def test_a_table_of_items_is_told_option_by_option_and_once():
             {"option": ["A"], "item": ["q0"], "value": [1], "se": [0.1]},
             "column 'se' that means nothing beside",
         ),
-        ({"item": ["q0"], "value": [1]}, r"must have the columns option \(or job\), item and value"),
         ({"job": ["ask-9"], "item": ["q0"], "value": [1]}, "row 1: `job` must be a suggestion"),
         ({"option": ["A"], "item": ["q0"], "value": ["yes"]}, "row 1: `value` must be a number"),
     ],

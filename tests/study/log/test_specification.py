@@ -182,25 +182,19 @@ def test_a_log_with_a_malformed_first_line_is_refused(lines, name, value):
 
 
 def test_an_invalid_specification_is_refused_wherever_a_log_comes_in(lines, tmp_path):
-    from noisewise.study.stores.chain import follow, start_of
-    from noisewise.study.stores.protocol import Event, to_json
+    from noisewise.study.log.events import events_in, first_row, rows_of
+    from noisewise.study.log.export import lines_from, read_log
 
-    specification = lines[0]["specification"] | {"confidence": -1}
-    start = start_of(to_json(specification)).hex()
-    event = Event(1, lines[1]["at"], "tell", lines[1]["body"], lines[1]["append"])
-    (linked,) = follow(start, [event], verified=False)
-    rows = [
-        lines[0] | {"specification": specification},
-        lines[1] | {"hash": linked.hash},
-        lines[2] | {"head": linked.hash},
-    ]
-    texts = [json.dumps(row) for row in rows]
+    rows = read_log(iter([json.dumps(line, separators=(",", ":")) for line in lines])).rows
+    first = first_row(lines[1]["record"] | {"confidence": -1})
+    (event,) = events_in(rows)
+    texts = list(lines_from("study", [first, *rows_of([("tell", event.body)], first, at=event.at, id="x")]))
     with pytest.raises(ValueError, match="specification of this study is not valid: `confidence`"):
         nw.rebuild_study(texts, tmp_path / "new.db")
     (verdict,) = nw.verify_log(texts)
     assert "specification of this study is not valid: `confidence`" in str(verdict)
     storage = nw.open_store(tmp_path / "old.db", create=True)
-    storage.create("study", specification)
+    storage.create("study", [first])
     storage.close()
     with pytest.raises(ValueError, match="specification of this study is not valid: `confidence`"):
         nw.load_study(tmp_path / "old.db")

@@ -1,16 +1,17 @@
 """Numbers out of range are refused, and so are logs with events that cannot have happened."""
 
-import json
 import math
 
 import numpy as np
 import pytest
+from tests.support.logs import append
 
 import noisewise as nw
 from noisewise.core.support.ranges import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
 from noisewise.study.log import validation
+from noisewise.study.log.events import first_row, specification_of
 from noisewise.study.log.export import write_log
-from noisewise.study.stores.protocol import Event, MemoryStorage
+from noisewise.study.stores.protocol import MemoryStorage
 
 
 def study_of(*names, **arguments):
@@ -31,7 +32,7 @@ def poisoned(*events):
     """A store with a study whose log somebody edited."""
     store = MemoryStorage()
     nw.create_study(store, options=["A", "B"], eps=0.1)
-    store.append("study", 0, [Event(k, 1.7e9, kind, body) for k, (kind, body) in enumerate(events, start=1)])
+    append(store, "study", *events)
     return store
 
 
@@ -134,33 +135,33 @@ def test_a_log_with_a_bad_event_is_refused_and_can_be_exported(kind, body, why, 
 def test_a_bad_event_that_is_appended_to_an_open_study_is_refused():
     store = poisoned(("tell", GOOD))
     study = nw.load_study(store)
-    store.append("study", 1, [Event(2, 1.7e9, "tell", {**GOOD, "sigma": -1.0})])
+    append(store, "study", ("tell", {**GOOD, "sigma": -1.0}))
     for _ in range(2):
         with pytest.raises(nw.DamagedError, match="event 2"):
             study.certificate()
     with pytest.raises(nw.DamagedError, match="event 2"):
         study.tell(option="A", value=1.0, se=0.1)
-    assert len(store.read("study")) == 2
+    assert len(store.read("study")) == 3
 
 
 def test_names_that_cannot_be_seen_are_refused_and_do_not_reach_the_terminal():
     store = MemoryStorage()
     nw.create_study(store, options=["A", "B"], eps=0.1)
-    plain = store.specification("study")
+    plain = specification_of(store, "study")
     plain["catalogue"]["ids"][0] = "A\x1b]0;owned\x07\nnews"
     from noisewise.study.inputs.catalogue import OptionCatalogue
 
     catalogue = OptionCatalogue([*plain["catalogue"]["ids"]], [], np.zeros((2, 0)), None)
-    store._specifications["study"] = json.dumps({**plain, "catalogue": catalogue.to_plain()})
+    store.create("edited", [first_row({**plain, "catalogue": catalogue.to_plain()})])
     with pytest.raises(ValueError, match="has a character that cannot be seen") as refusal:
-        nw.load_study(store)
+        nw.load_study(store, "edited")
     assert str(refusal.value).isprintable()
 
 
 def test_an_unknown_kind_of_event_is_refused_because_it_may_mean_anything():
     store = MemoryStorage()
     nw.create_study(store, options=["A", "B"], eps=0.1)
-    store.append("study", 0, [Event(1, 1.7e9, "merge", {})])
+    append(store, "study", ("merge", {}))
     with pytest.raises(ValueError, match="upgrade noisewise"):
         nw.load_study(store)
 

@@ -12,12 +12,9 @@ from tests.support.effort import effort
 from tests.support.measured import BLOCKS, random_columns
 
 import noisewise as nw
-from noisewise.core.choice.radius import SCALE_SHARES, SCALES
 from noisewise.study.models.boundary import COMPARING
-from noisewise.study.models.features.deviation_posterior import on_a_level
-from noisewise.study.models.features.linear_boundary import FIXED, RESTARTS, MixedBoundary
-from noisewise.study.models.features.linear_fit import estimated_weights, fit_linear, fit_mixed
-from noisewise.study.models.features.weight_regions import log_sum
+from noisewise.study.models.feature_bounds import FIXED, MIXES, SCALES, SHARES, FeatureBounds
+from noisewise.study.models.fit import fit_features
 from noisewise.study.models.scatter import upper_limit
 from noisewise.study.models.sizes.size_limits import FRACTIONS, lower_size, upper_size
 from noisewise.study.models.sizes.variance_components import Likelihood, estimate_one
@@ -47,13 +44,12 @@ def design(told, features):
     return fixed, random
 
 
-def dense(told, features, tau, ridge):
+def dense(told, features, tau):
     """Mean and covariance of option values, of the weights and offsets, and the marginal precision."""
     fixed, random = design(told, features)
     covariance = np.diag(told.sigma**2) + tau**2 * random @ random.T
     precision = np.linalg.inv(covariance)
-    prior = np.diag([ridge] * DIM + [0.0] * (fixed.shape[1] - DIM))
-    beta_covariance = np.linalg.inv(fixed.T @ precision @ fixed + prior)
+    beta_covariance = np.linalg.inv(fixed.T @ precision @ fixed)
     beta = beta_covariance @ fixed.T @ precision @ told.value
     follow = tau**2 * random.T @ precision  # of the deviations on the residuals
     loads = np.column_stack([features, np.zeros((len(features), fixed.shape[1] - DIM))]) - follow @ fixed
@@ -67,16 +63,18 @@ def dense(told, features, tau, ridge):
 def test_the_fit_is_the_mixed_model_written_out(seed, differences, blocks):
     rng = np.random.default_rng(seed)
     told = columns(rng, differences=differences, blocks=blocks)
-    features, tau, ridge = rng.normal(size=(N, DIM)), 10.0 ** rng.uniform(-1.5, 1.0), 0.3
+    features, tau = rng.normal(size=(N, DIM)), 10.0 ** rng.uniform(-1.5, 1.0)
     sums = pool(told, told.sigma, 1.0)
-    fit = fit_mixed(features, sums, tau, ridge)
-    means, loads, beta_covariance, inner = dense(told, features, tau, ridge)
+    fit = fit_features(features, sums, tau)
+    means, loads, beta_covariance, inner = dense(told, features, tau)
     # Only differences mean something: the level is that of the median.
     assert_allclose(fit.means - fit.means[0], means - means[0], atol=1e-6)
     covariance = inner + loads @ beta_covariance @ loads.T
     assert_allclose(fit.variances(), np.diag(covariance), rtol=1e-6, atol=1e-10)
-    mine = np.diag(fit.own) + fit.loads @ fit.covariance @ fit.loads.T
-    assert_allclose(mine, covariance, rtol=1e-6, atol=1e-8 * np.diag(covariance).max())
+    own = np.diag(covariance)
+    apart = own + own[:, None] - 2.0 * covariance
+    mine = [fit.variances_apart(option) for option in range(N)]
+    assert_allclose(mine, apart, rtol=1e-6, atol=1e-8 * own.max())
     fixed, random = design(told, features)
     marginal = np.linalg.inv(np.diag(told.sigma**2) + tau**2 * random @ random.T)
     free = np.linalg.pinv(fixed.T @ marginal @ fixed) @ fixed.T @ marginal @ told.value
@@ -85,56 +83,86 @@ def test_the_fit_is_the_mixed_model_written_out(seed, differences, blocks):
     assert fit.rank == np.linalg.matrix_rank(fixed)
 
 
-def test_without_deviations_it_is_the_linear_model():
-    rng = np.random.default_rng(3)
-    told, features = columns(rng), rng.normal(size=(N, DIM))
-    sums = pool(told, told.sigma, 1.0)
-    one, other = fit_mixed(features, sums, 0.0, 0.2), fit_linear(features, sums, 0.2)
-    assert_allclose(one.means, other.means, atol=1e-9)
-    assert_allclose(one.variances(), other.variances(), rtol=1e-9)
-    assert one.squares(sums) == pytest.approx(other.squares(sums))
-    assert (one.rank, one.level) == (other.rank, pytest.approx(other.level))
-
-
+@pytest.mark.parametrize("tau", [0.0, 0.4])
 @pytest.mark.parametrize("differences", [False, True])
 @pytest.mark.parametrize("rows", [9, 60])
-def test_boundaries_are_the_written_formula(rows, differences):
-    """Offsets are projected out: they belong to what is unknown beside the weights. Nothing was restarted."""
+def test_boundaries_are_the_written_formula(rows, differences, tau):
+    """The ellipsoids with all matrices written out; offsets belong to what is unknown beside the weights."""
     rng = np.random.default_rng(1)
     told, features = columns(rng, rows=rows, differences=differences), rng.normal(size=(N, DIM))
-    tau, ridge, delta = 0.4, 0.3, 0.05
-    pooled = pool(told, told.sigma, 1.0)
-    fit = fit_mixed(features, pooled, tau, ridge)
-    found = MixedBoundary(fit, delta, N, 0.7).half_widths(2)
-    _, loads, beta_covariance, inner = dense(told, features, tau, ridge)
+    delta, eps = 0.05, 0.7
+    fit = fit_features(features, pool(told, told.sigma, 1.0), tau)
+    found = FeatureBounds(fit, delta, eps, N if tau else None).half_widths(2)
+    _, loads, beta_covariance, inner = dense(told, features, tau)
     known = np.linalg.inv(beta_covariance[:DIM, :DIM])
     follow = beta_covariance[DIM:, :DIM] @ known  # of the offsets on the weights
     rest = beta_covariance[DIM:, DIM:] - follow @ beta_covariance[:DIM, DIM:]
-    level = math.log(1.0 / (FIXED * COMPARING * delta))
-    information, weights = known - ridge * np.eye(DIM), estimated_weights(features, pooled, tau, ridge)
-    pull = known @ weights
-    logs = []
-    for scale, share in zip(SCALES, SCALE_SHARES, strict=True):
-        prior = scale * DIM * ridge
-        posterior = information + prior * np.eye(DIM)
-        fitted = pull @ np.linalg.solve(posterior, pull) - np.linalg.slogdet(posterior / prior)[1]
-        logs.append(math.log(share) + 0.5 * fitted)
-    mixture = math.log(1.0 - RESTARTS) + log_sum(logs)
-    quantile = NormalDist().inv_cdf(1.0 - (1.0 - FIXED) * COMPARING * delta / (N - 1))
+    share = FIXED if tau else 1.0
+    quantile = NormalDist().inv_cdf(1.0 - (1.0 - FIXED) * COMPARING * delta / (N - 1)) if tau else 0.0
+    kappa, unit = SCALES * 2.0 * DIM / eps**2, np.eye(DIM)
     for option in range(N):
         apart, pair = loads[option] - loads[2], np.eye(N)[option] - np.eye(N)[2]
         along = apart[:DIM] + apart[DIM:] @ follow
         tried = []
-        for eta in (0.0, ridge):  # without the span, and with it
-            matrix = information + eta * np.eye(DIM)
-            centre = np.linalg.solve(matrix, pull)
-            squared = 2.0 * (level - mixture) + pull @ centre + eta / ridge
-            reach = math.sqrt(along @ np.linalg.solve(matrix, along) * squared)
-            tried.append(along @ (centre - weights) + reach)
-        expected = min(tried) + quantile * math.sqrt(
-            max(0.0, pair @ inner @ pair + apart[DIM:] @ rest @ apart[DIM:])
-        )
+        for mix in MIXES:
+            level, middle = math.log(1.0 / (share * COMPARING * delta)), np.zeros((DIM, DIM))
+            for weight, part, k in zip(mix, SHARES, kappa, strict=True):
+                if weight:
+                    grown = np.linalg.slogdet(unit + known / k)[1]
+                    level += weight * (0.5 * grown - math.log(part) + math.log(weight))
+                    middle += weight * np.linalg.inv(known + k * unit)
+            tried.append(2.0 * level * along @ np.linalg.solve(known @ middle @ known, along))
+        left = max(0.0, pair @ inner @ pair + apart[DIM:] @ rest @ apart[DIM:])
+        expected = math.sqrt(min(tried)) + quantile * math.sqrt(left)
         assert found[option] == pytest.approx(0.0 if option == 2 else expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_ellipsoids_hold_as_often_as_they_promise(blocks):
+    """At a confidence of 0.5, looked at after every measurement that RACE asked for, all differences at once.
+
+    Bounds that hold exceed the limit (27 of 30 studies, 134 of 200) with a probability below 1e-6.
+    """
+    runs, most = effort((30, 27), (200, 134))
+    missed = 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        table = {"id": [f"o{k}" for k in range(6)], "x": rng.normal(size=6), "y": rng.normal(size=6)}
+        study = nw.create_study(options=table, id="id", model="linear", eps=0.3, confidence=0.5)
+        truth = table["x"] * rng.normal() + table["y"] * rng.normal()
+        outside = False
+        for at in range(16):
+            block = f"day {at // 5}" if blocks else None
+            (job,) = study.ask(block=block)
+            se = float(rng.choice([0.2, 1.0]))
+            value = truth[int(job.option[1:])] + (at // 5) * blocks + se * rng.normal()
+            study.tell(job, value=float(value), se=se)
+            analysis = study.analysis()
+            for option in range(6):
+                apart = truth - truth[option] - analysis.certified.differences(option)
+                outside |= bool((apart > analysis.boundary.half_widths(option) + 1e-9).any())
+        missed += outside
+    assert missed <= most
+
+
+def test_what_no_measurement_determines_has_no_bound_and_the_rest_has():
+    rng = np.random.default_rng(2)
+    features = np.column_stack([rng.normal(size=N), np.repeat([0.0, 1.0], [N - 3, 3]), np.zeros(N)])
+    study = nw.create_study(
+        options={"id": [f"o{k}" for k in range(N)], "x": features[:, 0], "y": features[:, 1]}, id="id",
+        model="linear", eps=0.5,
+    )  # fmt: skip
+    for option in range(N - 3):
+        study.tell(option=f"o{option}", value=float(features[option, 0]), se=0.01)
+    analysis = study.analysis()
+    half = analysis.boundary.half_widths(0)
+    assert np.isfinite(half[: N - 3]).all()
+    assert np.isinf(half[N - 3 :]).all()
+    assert not np.isfinite(study.certificate().bound)
+    (job,) = study.ask()  # the weight that is unknown yet
+    assert job.option in {f"o{k}" for k in range(N - 3, N)}
+    study.tell(job, value=1.0, se=0.01)
+    assert np.isfinite(study.certificate().bound)
 
 
 @pytest.mark.parametrize("differences", [False, True])
@@ -162,32 +190,6 @@ def test_the_restricted_likelihood_is_the_written_formula(model, differences):
     base = likelihood(0.0, 0.0) - written(0.0, 0.0)
     for tau, extra in ((0.5, 0.0), (0.0, 0.7), (1.3, 0.2)):
         assert likelihood(tau, extra) - written(tau, extra) == pytest.approx(base, abs=1e-6)
-
-
-@pytest.mark.parametrize("tau", [0.6, 0.0])
-def test_what_rules_see_is_the_posterior_with_a_ridge_on_everything(tau):
-    rng = np.random.default_rng(4)
-    told, features = columns(rng), rng.normal(size=(N, DIM))
-    ridge = 1.7
-    sums = pool(told, told.sigma, 1.0)
-    named = np.unique(sums.block[(sums.minus < 0) & (sums.block > 0)])
-    found = on_a_level(features, sums, tau, ridge)
-    level = (sums.minus < 0).astype(float)
-    unknowns = np.zeros((sums.plus.size, DIM + 1 + named.size + N))
-    ends = np.eye(N)[sums.plus] - np.where(level[:, None] > 0.0, 0.0, np.eye(N)[sums.minus])
-    unknowns[:, :DIM], unknowns[:, DIM], unknowns[:, -N:] = ends @ features, level, ends
-    for row in np.flatnonzero((sums.minus < 0) & (sums.block > 0)):
-        unknowns[row, DIM + 1 + np.searchsorted(named, sums.block[row])] = 1.0
-    prior = np.array([ridge] * (DIM + 1 + named.size) + [max(tau, 1e-7) ** -2.0] * N)
-    precision = np.diag(prior) + (unknowns * sums.weight[:, None]).T @ unknowns
-    covariance = np.linalg.inv(precision)
-    options = np.column_stack([features, np.ones(N), np.zeros((N, named.size)), np.eye(N)])
-    mean = options @ covariance @ unknowns.T @ (sums.weight * sums.value)
-    assert_allclose(found.means, mean, atol=1e-8)
-    mine = np.diag(found.own) + found.loads @ found.loads.T
-    assert_allclose(mine, options @ covariance @ options.T, atol=1e-9)
-    grown = np.linalg.slogdet(precision)[1] - np.log(prior).sum()
-    assert found.log_det == pytest.approx(grown, abs=1e-6)
 
 
 def test_the_largest_likelihood_is_found_between_the_sizes_tried_or_is_none():
@@ -237,16 +239,3 @@ def test_limits_hold_at_every_moment():
     at = (3, 5)
     found = upper_size(lambda size: 2.0 * half_log(size)[at], 0.0, 10.0 ** np.arange(-2.0, 2.0, 0.25), 0.05)
     assert (ratios[at] > 20.0) == (found < 0.7)
-
-
-@pytest.mark.parametrize("deviation", [1e-9, 0.1, "estimate"])
-@pytest.mark.parametrize("se", [1e-8, 1e-40])
-def test_questions_go_on_after_measurements_far_below_the_span(deviation, se):
-    """What is left of an option's variance is lost in rounding then."""
-    study = nw.create_study(
-        options={"id": ["A", "B", "C"], "x": [0.3, 1.0, -2.0]}, id="id", model="linear+deviation",
-        deviation=deviation, span=20, eps=0.1,
-    )  # fmt: skip
-    for option in "ABC":
-        study.tell(option=option, value=1.0, se=se)
-        assert len(study.ask(3)) == 3

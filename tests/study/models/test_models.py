@@ -7,16 +7,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.actions.independent import IndependentOptions
-from noisewise.core.model.dense import LOG_DET, TOLD, TOTAL_PRECISION
-from noisewise.core.model.independent import Separate, set_posterior
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log import model_choice
 from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.models import registry
 from noisewise.study.models.boundary import COMPARING
-from noisewise.study.models.features.linear_fit import ridge_of
-from noisewise.study.models.fit import Fit, left_over
+from noisewise.study.models.fit import Fit
 from noisewise.study.models.study_model import StudyModel
 from noisewise.study.models.sums import totals
 
@@ -43,16 +39,12 @@ class Drawn(StudyModel):
         pull = totals(sums.plus, sums.weight * sums.value, self.n) + centre * SPREAD**-2
         measured = np.zeros(self.n)
         measured[sums.plus] = sums.value
+        zeros = np.zeros(self.n)
         return Fit(
-            means=pull * own,
-            own=own,
-            precision=precision,
-            offset_precision=np.array([precision.sum()]),
-            offsets=np.zeros(1),
-            group=np.zeros(self.n, dtype=np.int64),
-            residuals=left_over(sums, measured, np.zeros(1)),
-            rank=sums.plus.size,
-        )
+            means=pull * own, fine=zeros, own=own, precision=precision, group=zeros.astype(int),
+            offsets=np.zeros(1), offset_precision=np.array([precision.sum()]),
+            residuals=sums.value - measured[sums.plus], left=0.0, rank=sums.plus.size, log_det=0.0,
+        )  # fmt: skip
 
     def boundary(self, case):
         quantile = -NormalDist().inv_cdf(COMPARING * case.delta / max(1, case.n_allowed - 1))
@@ -67,23 +59,6 @@ class Drawn(StudyModel):
 
     def assumptions(self, sizes):
         return [f"options were drawn from a normal law around {CENTRE:g} with standard deviation {SPREAD:g}"]
-
-    def actions(self, view):
-        return IndependentOptions(self.n, columns=Separate(self.n, np.arange(self.n), 0))
-
-    def fill(self, rule_model, view, ridge):
-        if not (view.whole and view.sums.n_measurements):
-            return
-        sums = view.sums
-        precision = ridge + totals(sums.plus, sums.weight, self.n)
-        means = totals(sums.plus, sums.weight * sums.value, self.n) / precision
-        tally = {
-            LOG_DET: float(np.log(precision / ridge).sum()),
-            TOTAL_PRECISION: float(sums.weight.sum()),
-            TOLD: float(sums.n_measurements),
-        }
-        nothing = np.zeros((self.n, 0))
-        set_posterior(rule_model, 1.0 / precision, nothing, np.zeros((0, 0)), means, tally)
 
     def draw_worlds(self, fit, sums, count, rng, span):
         return fit.means + np.sqrt(fit.own) * rng.standard_normal((count, self.n))
@@ -140,11 +115,3 @@ def test_a_fourth_model_can_be_switched_to_and_is_in_the_log(fourth):
     assert study.model == fourth
     assert np.isfinite(study.certificate().bound)
     assert any(event.kind == "switch" and event.body["model"]["model"] == fourth for event in study.events())
-
-
-def test_the_ridge_makes_weights_within_the_span_at_most_one():
-    """Popoviciu: whitened features have mean squares 1, so weights are as long as the options' deviation."""
-    span = 3.0
-    ends = np.array([-span / 2.0, span / 2.0])  # the widest that options can be spread
-    assert_allclose(ridge_of(span) * np.mean(ends**2), 1.0)
-    assert ridge_of(None) == 0.0

@@ -192,17 +192,6 @@ def test_options_without_a_link_have_no_bound():
     assert np.isinf(widths(once(apart))[0, 1])
 
 
-def test_the_bias_of_the_ridge_is_paid_for():
-    """Weights as large as the span allows, hardly measured: the estimate is far off, and the bound knows."""
-    values = SUMS * (8.0 / np.ptp(SUMS))
-    rows = [{"option": name, "value": float(values[k]), "se": 20.0} for k, name in enumerate(NAMES)]
-    study = once(rows, confidence=0.5, **LINEAR)
-    analysis = one_look.analysis_of(study)
-    assert not outside(analysis, values)
-    best = int(np.argmax(values))
-    assert (values[best] - values + analysis.certified.differences(best)).max() > 2.0
-
-
 def test_a_changed_catalogue_costs_something():
     rows = one_look.known(FREE, np.random.default_rng(11))
     study, changed = once(rows), once(rows)

@@ -132,7 +132,7 @@ def lines(seed, *, ratio, blocks, n=12):
     return table, rows, float(np.ptp(values))
 
 
-@pytest.mark.parametrize("ratio", [1e6, 1e9])
+@pytest.mark.parametrize("ratio", [1e4, 1e6])
 @pytest.mark.parametrize("blocks", [False, True])
 def test_a_linear_study_whose_model_holds_is_not_withheld_because_two_options_are_precise(ratio, blocks):
     withheld = []

@@ -354,10 +354,10 @@ SCRIPT = """
 import math, os, random, signal, sys
 import noisewise as nw
 from noisewise.study.running import run as running
-from noisewise.study.stores.database import commits
+from noisewise.study.stores import sqlite
 
 store, point, left = sys.argv[1], sys.argv[2], int(sys.argv[3])
-running.PATIENCE, send = math.inf, commits.send
+running.PATIENCE, send = math.inf, sqlite.send_commit
 
 def at(here):
     global left
@@ -374,7 +374,7 @@ def measured(job):
     at("measuring")
     return 0.4 * int(job.option[1:]) + random.Random(job.id).gauss(0.0, 0.5), 0.5
 
-commits.send = commit
+sqlite.send_commit = commit
 nw.load_study(store).run(measured, workers=8)
 """
 POINTS = ("before a commit", "after a commit", "measuring")

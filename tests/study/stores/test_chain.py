@@ -1,5 +1,6 @@
 """Whatever is changed in a log, a store or a certificate is noticed, and the first event is named."""
 
+import hashlib
 import json
 import sqlite3
 
@@ -10,8 +11,9 @@ from tests.support.flips import flip_bits
 
 import noisewise as nw
 from noisewise.cli.app import app
-from noisewise.study.log.export import log_lines
-from noisewise.study.stores.chain import link, start_of
+from noisewise.study.log.events import rows_of
+from noisewise.study.log.export import lines_from, log_lines
+from noisewise.study.stores.protocol import follow
 
 
 @pytest.fixture
@@ -32,26 +34,35 @@ def spoil(path, *statements):
     connection.close()
 
 
-EVENTS, STUDIES = "UPDATE noisewise_events SET", "UPDATE noisewise_studies SET"
+LOG, STUDIES = "UPDATE noisewise_log SET", "UPDATE noisewise_studies SET"
+
+
+def reworded(old, new, number):
+    text = f"replace(CAST(record AS TEXT), '{old}', '{new}')"
+    return f"{LOG} record = CAST({text} AS BLOB) WHERE number = {number}"
 
 
 @pytest.mark.parametrize(
     ("statement", "event"),
     [
-        (f"{EVENTS} body = replace(body, 'calm', 'wind') WHERE number = 3", 3),
-        (f"{EVENTS} body = replace(body, '\"k2\"', '\"k9\"') WHERE number = 3", 3),
-        (f"{EVENTS} at = at + 1 WHERE number = 5", 5),
-        (f"{EVENTS} kind = 'void' WHERE number = 2", 2),
-        (f"{EVENTS} append = '' WHERE number = 4", 4),
-        (f"{EVENTS} hash = zeroblob(32) WHERE number = 6", 6),
-        (f"{EVENTS} number = -number WHERE number IN (1, 2)", None),
-        ("DELETE FROM noisewise_events WHERE number = 6", None),
-        ("DELETE FROM noisewise_events", None),
+        (reworded("calm", "wind", 3), 3),
+        (reworded('"k2"', '"k9"', 3), 3),
+        (reworded('"at":', '"at":1', 5), 5),
+        (reworded('"kind":"tell"', '"kind":"void"', 2), 2),
+        (reworded("0.95", "0.59", 0), None),
+        (f"{LOG} record = CAST(record AS TEXT) WHERE number = 2", 2),
+        (f"{LOG} id = '' WHERE number = 4", 4),
+        (f"{LOG} hash = zeroblob(32) WHERE number = 6", None),
+        (f"{LOG} hash = zeroblob(32) WHERE number = 5", 5),
+        (f"{LOG} number = -number WHERE number IN (1, 2)", 1),
+        ("DELETE FROM noisewise_log WHERE number = 6", None),
+        ("DELETE FROM noisewise_log WHERE number = 3", 3),
+        ("DELETE FROM noisewise_log", None),
         (f"{STUDIES} name = 'coffees'", None),
-        (f"{STUDIES} specification = replace(specification, '0.95', '0.59')", None),
-        ("UPDATE noisewise_heads SET number = 5", None),
-        ("UPDATE noisewise_schema SET id = 'another'", None),
-        ("DELETE FROM noisewise_heads", None),
+        (f"{STUDIES} number = 5", None),
+        ("UPDATE noisewise_store SET id = 'another'", None),
+        ("DELETE FROM noisewise_studies", None),
+        ("DELETE FROM noisewise_store", None),
     ],
 )
 def test_a_store_that_was_edited_is_refused(path, statement, event):
@@ -65,20 +76,22 @@ def test_a_store_that_was_edited_is_refused(path, statement, event):
 
 
 def test_two_events_that_changed_places_are_noticed(path):
-    spoil(path, *(f"{EVENTS} number = {new} WHERE number = {old}" for old, new in ((5, 99), (6, 5), (99, 6))))
+    spoil(path, *(f"{LOG} number = {new} WHERE number = {old}" for old, new in ((3, 99), (4, 3), (99, 4))))
     (verdict,) = nw.verify_log(path)
-    assert verdict.event == 5
+    assert verdict.event == 3
 
 
 def test_the_chain_is_what_the_documentation_says(path):
-    store = nw.open_store(path)
-    text = store._entry("teas")[1]
-    head = start_of(text)
-    for event in store.read("teas"):
-        body = json.dumps(event.body, separators=(",", ":"))
-        head = link(head, event.number, event.at, event.kind, event.append, body)
-        assert event.hash == head.hex()
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT id, record, hash FROM noisewise_log ORDER BY number").fetchall()
+    connection.close()
+    head = hashlib.sha256(b"noisewise log 3").digest()
+    for id, record, hash in rows:
+        head = hashlib.sha256(head + f"{len(id)} {id} ".encode() + record).digest()
+        assert hash == head
     assert nw.load_study(path).head == head.hex()
+    lines = [json.loads(line) for line in log_lines(nw.open_store(path), "teas")]
+    assert [json.loads(record) for _, record, _ in rows] == [line["record"] for line in lines[1:-1]]
 
 
 def test_renaming_exporting_rebuilding_and_copying_keep_the_head(path, tmp_path):
@@ -126,12 +139,12 @@ def test_the_command_names_the_first_event_that_does_not_fit(path, tmp_path):
     assert run("verify", tmp_path / "log.jsonl")[0] == 0
     assert run("verify", tmp_path / "certificate.json", path)[0] == 0
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
-    lines[4] = lines[4].replace("calm", "wind")
+    lines[5] = lines[5].replace("calm", "wind")
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     code, said = run("verify", tmp_path / "log.jsonl", "--json")
     assert (code, json.loads(said)["verdicts"][0]["event"]) == (1, 4)
     assert run("verify", tmp_path / "certificate.json", tmp_path / "log.jsonl")[0] == 1
-    spoil(path, f"{EVENTS} at = at + 1 WHERE number = 5")
+    spoil(path, reworded('"at":', '"at":1', 5))
     code, said = run("verify", path, "--json")
     assert (code, json.loads(said)["verdicts"][0]["event"]) == (1, 5)
 
@@ -140,14 +153,38 @@ def test_an_export_needs_no_replay(tmp_path):
     store = nw.open_store(tmp_path / "s.db", create=True)
     study = nw.create_study(store, name="bricked", options=["A", "B"], eps=0.5)
     study.tell(option="A", value=1.0, se=0.1)
-    bad = nw.study.Event(2, 0.0, "poison", {"nobody": "knows this"})
-    store.append("bricked", 1, [bad])
+    with store.transaction("bricked") as transaction:
+        last = transaction.read(1)[-1]
+        transaction.append(rows_of([("poison", {"nobody": "knows this"})], last, at=0.0, id="x"))
     code, said = run("export", tmp_path / "s.db", "-o", tmp_path / "log.jsonl")
     assert code == 0, said
     for place in ("log.jsonl", "s.db"):  # whose hashes all fit
         code, said = run("verify", tmp_path / place)
         assert code == 1
         assert "event 2" in said
+    nw.backup_store(tmp_path / "s.db", tmp_path / "copy.db")
+    with pytest.raises(nw.DamagedError, match="event 2"):
+        nw.load_study(tmp_path / "copy.db")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"sigma":0.3', '"sigma":-1'), ('"value":1.0', '"value":1e999'), ('"option":"B"', '"option":"Z"')],
+)
+def test_a_forged_log_with_the_right_hashes_is_refused(path, tmp_path, old, new):
+    """Hashes say that nothing was changed since; whoever forges a log computes them afresh."""
+    rows, forged = nw.open_store(path).read("teas"), []
+    for row in rows:
+        record = row.record.replace(old.encode(), new.encode()) if row.number == 2 else row.record
+        forged.append(follow(forged[-1] if forged else None, row.id, record))
+    assert forged[-1] != rows[-1]
+    with pytest.raises(ValueError, match="event 2"):
+        nw.rebuild_study(lines_from("teas", forged), tmp_path / "forged.db")
+    assert not (tmp_path / "forged.db").exists()
+    store = nw.MemoryStorage()
+    store.create("teas", forged)
+    with pytest.raises(nw.DamagedError, match="event 2"):
+        nw.load_study(store)
 
 
 def test_a_bit_that_is_turned_over_is_noticed_or_has_no_effect(tmp_path):

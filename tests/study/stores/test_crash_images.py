@@ -48,7 +48,7 @@ def cut(path, image, lengths):
 
 
 def remove(image):
-    for ending in ("", "-wal", "-shm", "-turn"):
+    for ending in ("", "-wal", "-shm"):
         image.with_name(image.name + ending).unlink(missing_ok=True)
 
 

@@ -1,7 +1,7 @@
-"""Events are found by their kind and by a text, in every store alike, without reading the whole log."""
+"""Events are found by their kind and by a text, in every store alike."""
 
 import noisewise as nw
-from noisewise.study.stores.protocol import numbers_of
+from noisewise.study.log.events import numbers_of
 
 
 def test_events_are_found_by_kind_and_text(open_storage):

@@ -7,16 +7,19 @@ what was acknowledged is there once, what was refused is not there, and nothing 
 import random
 import sqlite3
 import uuid
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+import psycopg
 import pytest
 from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.study.stores.database import commits
-from noisewise.study.stores.database.connection import DriverError
-from noisewise.study.stores.protocol import Event
+from noisewise.study.log import log
+from noisewise.study.log.events import encode, events_of
+from noisewise.study.stores import postgres as postgres_store
+from noisewise.study.stores import sqlite as sqlite_store
+from noisewise.study.stores.protocol import AnswerLostError, follow
 
 WORKERS, STEPS = 4, 120
 
@@ -86,22 +89,23 @@ class Faulty:
     def __getattr__(self, name):
         return getattr(self._inner, name)
 
-    def read(self, name, after=0):
+    def read(self, name, first=0, last=None):
         self._world.others()
         kind = self._world.fault("read fails", "killed at read") if self._world.depth else None
         if kind:
             raise Killed if "killed" in kind else RefusedError("lost before reading")
-        return self._inner.read(name, after)
+        return self._inner.read(name, first, last)
 
-    def append(self, name, after, events):
+    @contextmanager
+    def transaction(self, name):
         self._world.others()
         kind = self._world.fault("fails before", "answer lost", "killed before", "killed after")
-        if kind in ("fails before", "killed before"):
-            raise Killed if "killed" in kind else RefusedError("lost before writing. Nothing was written")
-        kept = self._inner.append(name, after, events)
+        with self._inner.transaction(name) as transaction:
+            yield transaction
+            if kind in ("fails before", "killed before"):
+                raise Killed if "killed" in kind else RefusedError("lost before writing. Nothing was written")
         if kind:
-            raise Killed if "killed" in kind else nw.OutcomeUnknownError("lost after writing")
-        return kept
+            raise Killed if "killed" in kind else AnswerLostError("lost after writing")
 
 
 class Worker:
@@ -192,32 +196,41 @@ def simulate(seed, open_storage, name):
 @pytest.fixture
 def commits_fail(monkeypatch):
     """Faults below: at the commit itself."""
-    real = commits.send
 
     def arm(world):
-        def send(transaction):
-            kind = world.fault("commit lost", "disk error", "disk full")
-            if kind in (None, "commit lost"):
-                real(transaction)
-            else:
-                transaction.rollback()
-            if kind == "commit lost":
-                raise ConnectionError("lost")
-            if kind:
-                words = "database or disk is full" if kind == "disk full" else "disk I/O error"
-                raise DriverError(sqlite3.OperationalError(words))
-
-        monkeypatch.setattr(commits, "send", send)
-        monkeypatch.setattr(commits, "PAUSE", 0.0)
+        for module in (sqlite_store, postgres_store):
+            monkeypatch.setattr(module, "send_commit", failing(world, module.send_commit))
 
     return arm
+
+
+def failing(world, real):
+    def send(connection):
+        sqlite = isinstance(connection, sqlite3.Connection)
+        kind = world.fault("commit lost", "disk error", "disk full")
+        real(connection) if kind in (None, "commit lost") else connection.execute("ROLLBACK")
+        if kind and sqlite:
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL if kind == "disk full" else sqlite3.SQLITE_IOERR
+            raise error
+        if kind:
+            raise psycopg.errors.DiskFull("full") if kind == "disk full" else psycopg.OperationalError("lost")
+
+    return send
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Nobody waits between two tries."""
+    monkeypatch.setattr(log, "PAUSE", 0.0)
+    monkeypatch.setattr(log, "ASKING", 0.02)
 
 
 @pytest.mark.parametrize("seed", range(effort(1, 6)))
 def test_nothing_acknowledged_is_missing_or_doubled(open_storage, seed):
     name = f"history {seed} {uuid.uuid4().hex}"
     world = simulate(seed, open_storage, name)
-    problems = check_history(world, open_storage().read(name))
+    problems = check_history(world, events_of(open_storage(), name))
     assert problems == []
     assert len(world.acknowledged) > 15
     assert len(world.faults) == 6, world.faults
@@ -238,27 +251,33 @@ def test_the_same_with_commits_that_fail(open_database, seed, monkeypatch, commi
     with monkeypatch.context() as patched:
         patched.setattr(World, "__post_init__", begin)
         world = simulate(seed, open_database, name)
-    assert check_history(world, open_database().read(name)) == []
+    assert check_history(world, events_of(open_database(), name)) == []
     assert {"commit lost", "disk error"} <= set(world.faults)
 
 
 class Doubling(nw.MemoryStorage):
-    """Writes what it could not answer twice."""
+    """Writes some changes twice."""
 
-    def append(self, name, after, events):
-        super().append(name, after, events)
-        if after % 5 == 4:
-            again = [Event(e.number + len(events), e.at, e.kind, e.body) for e in events]
-            super().append(name, after + len(events), again)
+    @contextmanager
+    def transaction(self, name):
+        with super().transaction(name) as transaction:
+            yield transaction
+            (row,) = transaction.added
+            if row.number % 5 == 4:
+                transaction.append([follow(row, row.id, row.record)])
 
 
 class Forgetting(nw.MemoryStorage):
-    """Loses the last event now and then."""
+    """Loses an event now and then."""
 
-    def append(self, name, after, events):
-        super().append(name, after, events)
-        if after % 7 == 6:
-            self._logs[name][-1] = self._logs[name][-1]._replace(kind="ask", body={"id": f"ask-{after}x", "option": "A", "why": "", "expires": 2e9})  # fmt: skip  # noqa: E501
+    @contextmanager
+    def transaction(self, name):
+        with super().transaction(name) as transaction:
+            yield transaction
+            (row,) = transaction.added
+            if row.number % 7 == 6:
+                lost = {"kind": "exclude", "at": 0.0, "body": {"option": "B"}}
+                transaction.added[:] = [follow(transaction.read(0)[-1], row.id, encode(lost))]
 
 
 @pytest.mark.parametrize("store", [Doubling(), Forgetting()], ids=lambda store: type(store).__name__)
@@ -270,7 +289,7 @@ def test_the_checker_notices(store):
     for value in range(20):
         try:
             study.tell(option="A", value=float(value), se=0.1)
-        except nw.study.DamagedError:
+        except (nw.DamagedError, nw.StoreChangedError):
             study = nw.load_study(store, name)
         world.acknowledged.append((0, float(value)))
-    assert check_history(world, store.read(name))
+    assert check_history(world, events_of(store, name))

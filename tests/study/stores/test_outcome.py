@@ -3,19 +3,20 @@
 import sqlite3
 import uuid
 
+import psycopg
 import pytest
 
 import noisewise as nw
-from noisewise.study.stores.database import commits
-from noisewise.study.stores.database.connection import DriverError
-from noisewise.study.stores.protocol import Event
+from noisewise.study.log import log
+from noisewise.study.stores import postgres as postgres_store
+from noisewise.study.stores import sqlite as sqlite_store
+from noisewise.study.stores.protocol import AnswerLostError
 
 
-class LostError(DriverError):
-    """What is raised when the connection or the disk fails."""
-
-    def __init__(self, reason="disk I/O error"):
-        super().__init__(sqlite3.OperationalError(reason))
+def disk_error(words="disk I/O error", code=sqlite3.SQLITE_IOERR):
+    error = sqlite3.OperationalError(words)
+    error.sqlite_errorcode = code
+    return error
 
 
 @pytest.fixture
@@ -25,29 +26,28 @@ def study(open_database):
     )
 
 
-def lose(monkeypatch, *, written, askable, error=LostError):
+def lose(monkeypatch, study, *, written, askable, error=None):
     """The next commit is written or not, its answer is lost, and the store can or cannot be asked."""
-    real, real_look = commits.send, commits._is_there
-    armed = [True]
+    module = sqlite_store if isinstance(study._storage, sqlite_store.SqliteStorage) else postgres_store
+    lost = error or (disk_error() if module is sqlite_store else psycopg.OperationalError("gone"))
+    real, begin, armed = module.send_commit, type(study._storage).transaction, [True]
+    monkeypatch.setattr(log, "ASKING", 10.0 if askable else 0.02)
+    monkeypatch.setattr(log, "PAUSE", 0.01)
 
-    def send(transaction):
+    def send(connection):
         if not armed:
-            return real(transaction)
+            return real(connection)
         armed.clear()
-        if written:
-            real(transaction)
-        else:
-            transaction.rollback()
-        raise error()
-
-    def look(database, study, first, problem):
+        real(connection) if written else connection.execute("ROLLBACK")
         if not askable:
-            raise commits._unknown(database, problem)
-        return real_look(database, study, first, problem)
+            monkeypatch.setattr(type(study._storage), "transaction", unreachable)
+        raise lost
 
-    monkeypatch.setattr(commits, "send", send)
-    monkeypatch.setattr(commits, "_is_there", look)
-    return lambda: monkeypatch.setattr(commits, "_is_there", real_look)
+    def unreachable(*arguments):
+        raise ConnectionError("nobody answers. Nothing was written.")
+
+    monkeypatch.setattr(module, "send_commit", send)
+    return lambda: monkeypatch.setattr(type(study._storage), "transaction", begin)
 
 
 def values(study):
@@ -55,7 +55,7 @@ def values(study):
 
 
 def test_what_was_written_counts_though_the_answer_was_lost(study, monkeypatch):
-    lose(monkeypatch, written=True, askable=True)
+    lose(monkeypatch, study, written=True, askable=True)
     assert study.tell(option="A", value=1.0, se=0.1).number == 1
     assert values(study) == [1.0]
 
@@ -64,9 +64,10 @@ def test_what_was_written_counts_though_the_answer_was_lost(study, monkeypatch):
 @pytest.mark.parametrize("between", [False, True])
 def test_the_same_call_again_never_writes_twice(study, monkeypatch, written, between):
     study.tell(option="B", value=5.0, se=0.1)
-    lose(monkeypatch, written=written, askable=False)
+    mend = lose(monkeypatch, study, written=written, askable=False)
     with pytest.raises(nw.OutcomeUnknownError, match="it is not known whether this was written"):
         study.tell(option="A", value=1.0, se=0.1)
+    mend()
     if between:  # whoever looks in between sees the truth
         assert study.n_measurements == 1 + written
         nw.load_study(study._storage, study.name).tell(option="C", value=7.0, se=0.1)
@@ -78,9 +79,10 @@ def test_the_same_call_again_never_writes_twice(study, monkeypatch, written, bet
 
 
 def test_another_change_after_an_unknown_one_is_a_change_of_its_own(study, monkeypatch):
-    lose(monkeypatch, written=True, askable=False)
+    mend = lose(monkeypatch, study, written=True, askable=False)
     with pytest.raises(nw.OutcomeUnknownError):
         study.tell(option="A", value=1.0, se=0.1)
+    mend()
     study.tell(option="B", value=2.0, se=0.1)
     assert values(study) == [1.0, 2.0]
 
@@ -99,30 +101,26 @@ def test_every_way_to_change_a_study_is_resolved(study, monkeypatch):
     for change in changes:
         length = len(study.events())
         with monkeypatch.context() as patched:
-            lose(patched, written=True, askable=False)
+            mend = lose(patched, study, written=True, askable=False)
             with pytest.raises(nw.OutcomeUnknownError):
                 change()
+            mend()
         after = len(study.events())
         assert after > length
         change()
         assert len(study.events()) == after
 
 
-def test_what_was_not_written_is_said_so_only_where_that_is_sure(study, monkeypatch):
-    lose(monkeypatch, written=False, askable=True)
-    postgres = "Postgres" in type(study._storage._database).__name__
-    # A failed write may still be in SQLite's log, and count after a crash.
-    expected = (ConnectionError, "Nothing was written") if postgres else (nw.OutcomeUnknownError, "not known")
-    with pytest.raises(expected[0], match=expected[1]):
-        study.tell(option="A", value=1.0, se=0.1)
-    assert study.n_measurements == 0
-    study.tell(option="A", value=1.0, se=0.1)
-    assert study.n_measurements == 1
+def test_what_was_lost_on_the_way_is_written_again(study, monkeypatch):
+    lose(monkeypatch, study, written=False, askable=True)
+    assert study.tell(option="A", value=1.0, se=0.1).number == 1
+    assert values(study) == [1.0]
 
 
 def test_a_full_disk_at_the_commit_has_written_nothing(tmp_path, monkeypatch):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
-    lose(monkeypatch, written=False, askable=True, error=lambda: LostError("database or disk is full"))
+    full = disk_error("database or disk is full", sqlite3.SQLITE_FULL)
+    lose(monkeypatch, study, written=False, askable=True, error=full)
     with pytest.raises(OSError, match=r"the disk is full\. Nothing was written"):
         study.tell(option="A", value=1.0, se=0.1)
     assert study.n_measurements == 0
@@ -130,44 +128,52 @@ def test_a_full_disk_at_the_commit_has_written_nothing(tmp_path, monkeypatch):
 
 def test_an_interrupted_change_is_resolved_by_the_next_call(tmp_path, monkeypatch):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
-    lose(monkeypatch, written=True, askable=True, error=KeyboardInterrupt)
+    lose(monkeypatch, study, written=True, askable=True, error=KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         study.tell(option="A", value=1.0, se=0.1)
     study.tell(option="A", value=1.0, se=0.1)
     assert study.n_measurements == 1
 
 
-def test_ids_of_appends_are_kept_and_differ(open_storage):
+def test_ids_of_changes_are_kept_and_differ(open_storage):
     storage = open_storage()
     study = nw.create_study(storage, name=f"ids {uuid.uuid4().hex}", options=["A", "B"], eps=0.5)
     study.tell(option="A", value=1.0, se=0.1)
-    study.tell_many({"option": ["A", "B"], "value": [2.0, 3.0], "se": [0.1, 0.1]})
-    ids = [event.append for event in storage.read(study.name)]
-    assert [bool(one) for one in ids] == [True, True, False]
+    study.ask(2)
+    ids = [event.append for event in study.events()]
     assert ids[0] != ids[1]
+    assert ids[1] == ids[2]
 
 
-class Nervous(nw.MemoryStorage):
-    """A store of somebody else's, that keeps no ids and loses an answer."""
-
-    lost = False
-
-    def append(self, name, after, events):
-        plain = [Event(event.number, event.at, event.kind, event.body) for event in events]
-        super().append(name, after, plain)
-        if self.lost:
-            self.lost = False
-            raise ConnectionError("lost")
+CHANGES = {
+    "tell": lambda study, value: study.tell(option="A", value=value, se=0.1),
+    "tell_all": lambda study, value: study.tell_all([{"option": "B", "value": value, "se": 0.1}] * 2),
+    "tell_many": lambda study, value: study.tell_many({"option": ["A"], "value": [value], "se": [0.1]}),
+    "ask": lambda study, value: study.ask(int(value)),
+    "exclude": lambda study, value: study.exclude("C", f"cost {value}"),
+    "amend": lambda study, value: study.amend("m-1", "misread", value=value),
+    "void": lambda study, value: study.void(int(value), "wrong"),
+}
 
 
-def test_a_store_without_ids_is_looked_at_by_content():
-    store = Nervous()
-    study = nw.create_study(store, options=["A", "B"], eps=0.5)
-    store.lost = True
-    with pytest.raises(ConnectionError):
-        study.tell(option="A", value=1.0, se=0.1)
-    study.tell(option="A", value=1.0, se=0.1)
-    assert study.n_measurements == 1
+@pytest.mark.parametrize("kind", CHANGES)
+def test_a_change_with_a_key_is_made_once_whoever_repeats_it(tmp_path, kind):
+    """The answer is that of the first time, also in another process; another request is refused."""
+    study = nw.create_study(tmp_path / "s.db", options=["A", "B", "C"], eps=0.5)
+    for value in (5.0, 6.0):
+        study.tell(option="B", value=value, se=0.1)
+    with study.acting(key="k"):
+        first = CHANGES[kind](study, 1.0)
+    study.tell(option="C", value=8.0, se=0.1)
+    count = len(study.events())
+    for again in (study, nw.load_study(tmp_path / "s.db")):
+        with again.acting(key="k"):
+            assert repr(CHANGES[kind](again, 1.0)) == repr(first)
+        with again.acting(key="k"), pytest.raises(ValueError, match="this key was used for another change"):
+            CHANGES[kind](again, 2.0)
+        with again.acting(key="k"), pytest.raises(ValueError, match="this key was used for another change"):
+            again.set_policy("widest")
+        assert len(again.events()) == count
 
 
 @pytest.mark.long("PostgreSQL")
@@ -175,22 +181,22 @@ def test_a_server_that_is_gone_at_the_commit_leaves_it_unknown(postgres, monkeyp
     """The commit arrives, its answer does not, and then nobody answers any more."""
     store = nw.open_store(f"{postgres.address}&connect_timeout=60", create=True, timeout=2.0)
     study = nw.create_study(store, name="gone at the commit", options=["A", "B"], eps=0.5)
-    monkeypatch.setattr(commits, "ASKING", 0.5)
-    real = commits.send
+    monkeypatch.setattr(log, "ASKING", 0.5)
+    real = postgres_store.send_commit
 
-    def stop_after(transaction):
-        real(transaction)
+    def stop_after(connection):
+        real(connection)
         postgres.stop()
-        raise ConnectionError("the server closed the connection")
+        raise AnswerLostError("the server closed the connection")
 
-    monkeypatch.setattr(commits, "send", stop_after)
+    monkeypatch.setattr(postgres_store, "send_commit", stop_after)
     try:
         with pytest.raises(nw.OutcomeUnknownError) as caught:
             study.tell(option="A", value=1.0, se=0.1)
         assert "Nothing was written" not in str(caught.value)
     finally:
         postgres.start()
-    monkeypatch.setattr(commits, "send", real)
+    monkeypatch.setattr(postgres_store, "send_commit", real)
     assert study.tell(option="A", value=1.0, se=0.1).number == 1
     assert study.n_measurements == 1
     store.close()

@@ -95,24 +95,28 @@ def test_a_renamed_study_keeps_its_workers(open_database):
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (lambda lines: lines[:-2], "the log is cut short: it has 2 of 3 events"),
-        (lambda lines: lines[:-1], "the log is cut short: it has 3 of 3 events, and no last line"),
-        (lambda lines: [*lines[:-1], lines[-1][:20]], "line 5 of the log is cut short or not JSON"),
-        (lambda lines: [*lines[:2], *lines[3:]], "line 3 of the log must be event 2"),
+        (lambda lines: lines[:-2], "the log is cut short: it must have 3 events and a last line"),
+        (lambda lines: lines[:-1], "the log is cut short: it must have 3 events"),
+        (lambda lines: [*lines[:-1], lines[-1][:20]], "line 6 of the log is cut short or not"),
+        (lambda lines: [*lines[:2], *lines[3:]], "the log is cut short"),
+        (lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]], "line 3 of the log must be event 1"),
         (lambda lines: lines[1:], "must be an exported log"),
         (lambda lines: [], "line 1 of the log is cut short"),
-        (lambda lines: [lines[0], '{"a":' * 100_000], "line 2 of the log is cut short or not JSON"),
+        (lambda lines: [*lines[:2], '{"a":' * 100_000, *lines[3:]], "line 3 of the log is cut short or not"),
         (
-            lambda lines: [lines[0].replace('"schema":2', '"schema":9', 1), *lines[1:]],
+            lambda lines: [lines[0].replace('"schema":3', '"schema":9', 1), *lines[1:]],
             "the version that wrote it",
         ),
-        (lambda lines: [lines[0].replace('"B"', '"X"', 1), *lines[1:]], "event 1 does not fit the chain"),
-        (lambda lines: [*lines[:2], lines[2].replace('"at":', '"at":1'), *lines[3:]], "event 2 does not fit"),
         (
-            lambda lines: [*lines[:3], lines[3].replace('"value":1.0', '"value":1.1'), lines[4]],
+            lambda lines: [lines[0], lines[1].replace('"B"', '"X"', 1), *lines[2:]],
+            "event 0 does not fit the chain",
+        ),
+        (lambda lines: [*lines[:3], lines[3].replace('"at":', '"at":1'), *lines[4:]], "event 2 does not fit"),
+        (
+            lambda lines: [*lines[:4], lines[4].replace('"value":1.0', '"value":1.1'), lines[5]],
             "event 3 does",
         ),
-        (lambda lines: [*lines[:4], lines[4].replace('"head":"', '"head":"0')], "the head of the log is not"),
+        (lambda lines: [*lines[:5], lines[5].replace('"head":"', '"head":"0')], "the head of the log is not"),
     ],
 )
 def test_a_spoilt_log_is_refused_and_nothing_is_written(spoil, sentence, tmp_path):

@@ -26,7 +26,7 @@ def test_a_password_is_nowhere(address, tmp_path, caplog):
         chain.append(f"{problem} {problem!r}")
         problem = problem.__cause__
     assert "hunter2" not in " ".join(chain)
-    assert "hunter2" not in " ".join(record.getMessage() for record in caplog.records if record.name.startswith("sqlalchemy"))  # fmt: skip  # noqa: E501
+    assert "hunter2" not in caplog.text
 
 
 @pytest.mark.long("PostgreSQL")
@@ -34,7 +34,6 @@ def test_an_open_store_shows_its_address_without_secrets(postgres):
     address = f"{postgres.address}&password=hunter2"
     store = nw.open_store(address, create=True)
     assert "hunter2" not in repr(store)
-    assert "hunter2" not in repr(store._database.reader().engine.url)
     assert "host=" in repr(store)
     nw.open_store(address).names()
     store.close()

@@ -1,6 +1,6 @@
 """Many processes on one store, one of them killed in the middle of its work."""
 
-import json
+import uuid
 
 import pytest
 from tests.support.threads import run_at_once
@@ -57,37 +57,16 @@ def test_what_one_tells_the_other_knows(tmp_path):
     assert one.certificate().to_json() == other.certificate().to_json()
 
 
-def test_a_change_that_others_always_outrun_is_given_up_with_a_sentence(tmp_path, monkeypatch):
-    study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
-    rival = nw.load_study(tmp_path / "s.db")
-    monkeypatch.setattr("noisewise.study.journal.PATIENCE", 0.0)
-    real = study._storage.append
+def test_eight_workers_at_once_all_get_their_turn(open_database):
+    """Each finishes what it has to do, whatever the others do; nobody meets a time-out."""
+    name = f"eight {uuid.uuid4().hex}"
+    nw.create_study(open_database(), name=name, options=["A", "B"], eps=0.1)
 
-    def outrun(*arguments):
-        rival.tell(option="A", value=1.0, se=0.1)
-        real(*arguments)
+    def tell(who):
+        study = nw.Study(open_database(), name)
+        for value in range(10):
+            study.tell(option="AB"[who % 2], value=float(value), se=0.1, key=f"{who}/{value}")
 
-    monkeypatch.setattr(study._storage, "append", outrun)
-    with pytest.raises(TimeoutError, match="Nothing was written; run again"):
-        study.tell(option="B", value=1.0, se=0.1)
-    assert set(rival.frame("measurements")["option"]) == {"A"}
-
-
-def test_a_suggestion_stands_when_only_measurements_came_between(tmp_path, monkeypatch):
-    study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
-    rival = nw.load_study(tmp_path / "s.db")
-    real, calls = study._storage.append, []
-
-    def first_outrun(*arguments):
-        calls.append(1)
-        if len(calls) == 1:
-            rival.tell(option="A", value=1.0, se=0.1)
-        if len(calls) == 2:
-            rival.ask()
-        real(*arguments)
-
-    monkeypatch.setattr(study._storage, "append", first_outrun)
-    (job,) = study.ask()
-    assert len(calls) == 3
-    assert job.id == "ask-2"  # the rival's question was first, so this one was made anew
-    assert [json.loads(body)["option"] for body in study.frame("events")["body"]].count(job.option) >= 1
+    run_at_once(tell, range(8))
+    told = nw.load_study(open_database(), name).frame("measurements")["key"].to_list()
+    assert sorted(told) == sorted(f"{who}/{value}" for who in range(8) for value in range(10))

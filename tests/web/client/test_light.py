@@ -13,7 +13,7 @@ from tests.support.servers import in_thread
 import noisewise as nw
 from noisewise.web.app import make_app
 
-HEAVY = ("numpy", "polars", "scipy", "sqlalchemy", "fastapi", "pydantic", "narwhals", "typer")
+HEAVY = ("numpy", "polars", "scipy", "psycopg", "fastapi", "pydantic", "narwhals", "typer")
 
 
 def test_asking_telling_and_a_run_load_nothing_heavy(tmp_path):

@@ -5,8 +5,8 @@ from tests.support.page_worlds import filled_store
 
 import noisewise as nw
 from noisewise.core.support.words import number
+from noisewise.study.log.events import numbers_of
 from noisewise.study.showing.intervals import view_of
-from noisewise.study.stores.protocol import numbers_of
 from noisewise.web.pages.check import check_page
 from noisewise.web.pages.log import LogReader
 from noisewise.web.pages.measurements import (

@@ -21,14 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.matrices import (
-    add_matrix_into,
-    applied,
-    dotted,
-    paired,
-    product,
-    pulled_back,
-)
 from noisewise.core.support.blocks import Floats
 
 #: Ellipsoids that are longer than 1/√this in some direction, in standard errors, bound nothing there.
@@ -67,29 +59,20 @@ def new_ellipsoids(martingales: int, dim: int) -> Ellipsoids:
 
 def put_ellipsoid(region: Region, tau: Floats, eta: float, found: Ellipsoids, place: int) -> bool:
     """Write down the ellipsoid of these weights; False if it is too flat to be of use."""
-    dim = region.pull.size
-    matrix, pull, constant = np.zeros((dim, dim)), np.zeros(dim), 0.5 * eta * region.excess
-    add_matrix_into(matrix, region.square, eta)
-    pull[:] += -eta * (region.pull)
-    for k in range(tau.size):
-        if tau[k] > 0.0:
-            add_matrix_into(matrix, region.curvatures[k], tau[k])
-            pull[:] += tau[k] * (region.slopes[k])
-            constant += tau[k] * (region.constants[k] - math.log(tau[k]))
-    if not math.isfinite(paired(matrix, matrix) + dotted(pull, pull) + constant):
+    matrix, pull, constant = eta * region.square, -eta * region.pull, 0.5 * eta * region.excess
+    for k in np.flatnonzero(tau > 0.0):
+        matrix = matrix + tau[k] * region.curvatures[k]
+        pull = pull + tau[k] * region.slopes[k]
+        constant += tau[k] * (region.constants[k] - math.log(tau[k]))
+    if not math.isfinite(float((matrix * matrix).sum() + pull @ pull + constant)):
         return False
     sizes, axes = np.linalg.eigh(matrix)
     if not sizes[0] >= FLAT:
         return False
-    along = pulled_back(axes, pull)
-    for i in range(dim):
-        along[i] /= sizes[i]
-        for j in range(dim):
-            found.roots[place, j, i] = axes[j, i] / math.sqrt(sizes[i])
-    centre = applied(axes, along)
-    found.centres[place][:] = centre
+    found.roots[place] = axes / np.sqrt(sizes)
+    centre = found.centres[place] = axes @ (axes.T @ pull / sizes)
     # A region that nothing is left of is not smaller than what a single known number would have.
-    squared = max(2.0 * (region.level - constant) + dotted(pull, centre), 2.0 * region.level)
+    squared = max(2.0 * (region.level - constant) + float(pull @ centre), 2.0 * region.level)
     found.radii[place] = math.sqrt(squared)
     return True
 
@@ -97,31 +80,20 @@ def put_ellipsoid(region: Region, tau: Floats, eta: float, found: Ellipsoids, pl
 def width_along(found: Ellipsoids, place: int, directions: Floats) -> float:
     """How far an ellipsoid reaches along directions with these second moments, in the mean square."""
     root = found.roots[place]
-    return float(found.radii[place] * math.sqrt(max(0.0, paired(root, product(directions, root)))))
+    return float(found.radii[place] * math.sqrt(max(0.0, float((root * (directions @ root)).sum()))))
 
 
 def balanced_weights(region: Region, found: Ellipsoids, place: int, directions: Floats) -> Floats:
     """τ in proportion to what the martingales are at an ellipsoid's ends: with these Jensen loses nothing."""
     root, centre = found.roots[place], found.centres[place]
-    inverse = product(root, root.T)
-    along = product(inverse, directions)
-    length = 0.0
-    for i in range(centre.size):
-        length += along[i, i]
+    inverse = root @ root.T
+    along = inverse @ directions
     # The covariance of its points that are furthest out along the directions.
-    spread, scale = product(along, inverse), found.radii[place] ** 2 / max(length, 1e-300)
-    weights, top, total = np.empty(region.constants.size), -np.inf, 0.0
-    for k in range(weights.size):
-        curvature = region.curvatures[k]
-        outer = scale * paired(curvature, spread) + dotted(centre, applied(curvature, centre))
-        weights[k] = region.constants[k] + 0.5 * outer - dotted(region.slopes[k], centre)
-        top = max(top, weights[k])
-    for k in range(weights.size):
-        weights[k] = math.exp(weights[k] - top)
-        total += weights[k]
-    for k in range(weights.size):
-        weights[k] /= total
-    return weights
+    spread, scale = along @ inverse, found.radii[place] ** 2 / max(np.trace(along), 1e-300)
+    outer = np.einsum("kij,ij->k", region.curvatures, scale * spread + np.outer(centre, centre))
+    logs = region.constants + 0.5 * outer - region.slopes @ centre
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
 
 
 def around_the_fit(region: Region, careful: bool, found: Ellipsoids) -> int:

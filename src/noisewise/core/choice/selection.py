@@ -5,9 +5,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.covariances import CANCELLED, contrast_widths, covariance_with
+from noisewise.core.model.covariances import CANCELLED, contrast_widths, covariance_with, perturbed_means
 from noisewise.core.model.dense import NOBODY, SAFEST, Floats
-from noisewise.core.model.model import Model
+from noisewise.core.model.model import AnyModel
 from noisewise.core.native.verbs import verb
 from noisewise.core.support.blocks import fits_one_block, row_blocks, workspace
 
@@ -69,7 +69,7 @@ def _floor(top: float, tolerance: float) -> float:
     return top - tolerance if math.isfinite(top) else top
 
 
-def widest(model: Model, allowed: Mask) -> int:
+def widest(model: AnyModel, allowed: Mask) -> int:
     """The widest allowed action; ties go to the lowest index."""
     return first_largest(model.squared_widths, allowed)
 
@@ -100,14 +100,24 @@ def first_largest_candidate(values: Floats, allowed: Mask, candidates: Mask) -> 
 
 
 @verb
-def most_optimistic(model: Model, allowed: Mask, radius: float) -> int:
+def first_other(model: AnyModel, draws: Floats, allowed: Mask, leader: int) -> int:
+    """The best under the first draw from ``N(θ̂, V⁻¹)``, (k, dim), that disagrees; -1 if all agree."""
+    for normals in draws:
+        best = first_best(perturbed_means(model, normals, 1.0), model.squared_widths, allowed)
+        if best != leader:
+            return best
+    return -1
+
+
+@verb
+def most_optimistic(model: AnyModel, allowed: Mask, radius: float) -> int:
     """The allowed action with the largest upper bound ``<θ̂, a> + radius·‖a‖``."""
     upper = model.means + radius * np.sqrt(model.squared_widths)
     return first_best(upper, model.squared_widths, allowed)
 
 
 @verb
-def strongest_rival(model: Model, leader: int, radius: float) -> int:
+def strongest_rival(model: AnyModel, leader: int, radius: float) -> int:
     """The other action that may be furthest above the leader: the largest ``<θ̂, a - b> + radius·‖a - b‖``."""
     others = np.ones(model.means.size, dtype=np.bool_)
     others[leader] = False
@@ -119,7 +129,7 @@ def strongest_rival(model: Model, leader: int, radius: float) -> int:
 
 
 @verb
-def most_telling(model: Model, one: int, other: int, variance: float, allowed: Mask) -> int:
+def most_telling(model: AnyModel, one: int, other: int, variance: float, allowed: Mask) -> int:
     """The allowed action whose measurement makes the difference between two actions known best.
 
     Measuring a takes ``(aᵀV⁻¹y)²/(variance + ‖a‖²)`` off the squared width of ``y = a_one - a_other``.
@@ -129,7 +139,7 @@ def most_telling(model: Model, one: int, other: int, variance: float, allowed: M
 
 
 @verb
-def drop_ruled_out(model: Model, candidates: Mask, radius: float) -> None:
+def drop_ruled_out(model: AnyModel, candidates: Mask, radius: float) -> None:
     """Drop, in place, every candidate whose upper bound is below another's lower bound.
 
     ``<θ̂, a_k> + radius·‖a_k‖ < floor``, where the floor is the largest lower bound. Square roots of
@@ -154,7 +164,7 @@ def drop_ruled_out(model: Model, candidates: Mask, radius: float) -> None:
     candidates[far[upper < floor]] = False
 
 
-def _far_from(model: Model, candidates: Mask, radius: float, value: float) -> NDArray[np.intp]:
+def _far_from(model: AnyModel, candidates: Mask, radius: float, value: float) -> NDArray[np.intp]:
     """The candidates, and hardly any more, whose interval does not contain ``value``."""
     found = []
     for rows in row_blocks(candidates.size):
@@ -178,7 +188,7 @@ def keep_near_best(values: Floats, candidates: Mask, slack: float) -> None:
 
 
 @verb
-def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> float:
+def regret_bound(model: AnyModel, candidates: Mask, action: int, radius: float) -> float:
     """How far ``action`` can be below the best: the largest upper bound on a contrast to it.
 
     ``max over candidates k of  <θ̂, a_k - a> + radius·‖a_k - a‖``; the best action is among the
@@ -191,7 +201,7 @@ def regret_bound(model: Model, candidates: Mask, action: int, radius: float) -> 
 
 
 @verb
-def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -> int:
+def smallest_bound(model: AnyModel, candidates: Mask, action: int, radius: float) -> int:
     """The candidate with the smallest regret bound; ``action`` unless another's is smaller.
 
     A bound is the largest of ``b(k, a) = <θ̂, a_k - a> + radius·‖a_k - a‖``. The pass over all actions that
@@ -220,7 +230,7 @@ def smallest_bound(model: Model, candidates: Mask, action: int, radius: float) -
 
 
 @verb
-def likelihood_ratio(model: Model, action: int, eps: float) -> float:
+def likelihood_ratio(model: AnyModel, action: int, eps: float) -> float:
     """Z: how strongly the measurements say that no other action is better than ``action`` by eps.
 
     ``min over k of  max(0, eps + <θ̂, a - a_k>)²/(2‖a - a_k‖²)``; infinite without rivals.

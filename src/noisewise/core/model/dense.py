@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
 from noisewise.core.model.independent import IndependentModel, Separate, new_independent
-from noisewise.core.model.model import Model
+from noisewise.core.model.model import AnyModel
 from noisewise.core.model.tally import (
     AGE,
     SINCE_CENTRED,
@@ -117,7 +117,7 @@ class DenseModel(NamedTuple):
         return self.means + projections(self, scale * away)
 
 
-def new_model(columns: NDArray[np.floating] | Separate, ridge: float) -> Model:
+def new_model(columns: NDArray[np.floating] | Separate, ridge: float) -> AnyModel:
     """The model before any measurement: ``V = ridge·I`` and an estimate of 0."""
     if isinstance(columns, Separate):
         return new_independent(columns, ridge)
@@ -151,7 +151,7 @@ def new_dense(columns: NDArray[np.floating], ridge: float) -> DenseModel:
     )
 
 
-def has_vectors(model: Model) -> TypeGuard[DenseModel]:
+def has_vectors(model: AnyModel) -> TypeGuard[DenseModel]:
     """Whether the model is one of this module; the others know nothing of features."""
     return model.has_vectors
 
@@ -163,7 +163,7 @@ def copy_model(model: DenseModel) -> DenseModel:
 
 
 @verb
-def fold(model: Model, action: int, reward: float, sigma: float) -> None:
+def fold(model: AnyModel, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
     model.learn(action, reward, sigma)
 
@@ -320,13 +320,13 @@ def _predict(model: DenseModel, done: NDArray[np.intp]) -> None:
 
 
 @verb
-def theta(model: Model) -> Floats:
+def theta(model: AnyModel) -> Floats:
     """The estimate θ̂, (dim,)."""
     return model.estimate()
 
 
 @verb
-def squared_norm(model: Model) -> float:
+def squared_norm(model: AnyModel) -> float:
     """``‖θ̂‖²``."""
     estimate = theta(model)
     return float(estimate @ estimate)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from noisewise.core.support.blocks import Floats
 
 
-class Model(Protocol):
+class AnyModel(Protocol):
     """The state of knowledge about n actions; changed in place."""
 
     @property

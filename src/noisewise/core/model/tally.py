@@ -2,7 +2,7 @@
 
 import math
 
-from noisewise.core.model.model import Model
+from noisewise.core.model.model import AnyModel
 from noisewise.core.support.blocks import Floats
 
 LOG_DET = 0
@@ -27,11 +27,11 @@ def count(tally: Floats, squared_width: float, sigma: float) -> None:
     tally[SINCE_CENTRED] += 1.0
 
 
-def log_det(model: Model) -> float:
+def log_det(model: AnyModel) -> float:
     """``log det V - dim·log ridge``: twice the information gathered, in nats."""
     return float(model.tally[LOG_DET])
 
 
-def total_precision(model: Model) -> float:
+def total_precision(model: AnyModel) -> float:
     """``Σ 1/σ²`` over all measurements: the currency of everything."""
     return float(model.tally[TOTAL_PRECISION])

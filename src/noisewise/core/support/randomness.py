@@ -19,12 +19,12 @@ def generator(seed: int, purpose: str, index: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(key))
 
 
-def normals(seed: int, purpose: str, index: int, n: int) -> NDArray[np.float64]:
-    """The first ``n`` standard normal numbers of the generator that belongs to seed, purpose and index."""
-    stream = _own_stream()
-    seed_stream(seed, PURPOSES[purpose], index, stream.words)
-    stream.bits.state = stream.state
-    return stream.generator.standard_normal(n)
+def stream(seed: int, purpose: str, index: int) -> np.random.Generator:
+    """The same, as a generator of this thread that the next call sets to another beginning."""
+    own = _own_stream()
+    seed_stream(seed, PURPOSES[purpose], index, own.words)
+    own.bits.state = own.state
+    return own.generator
 
 
 @verb

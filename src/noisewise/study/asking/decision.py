@@ -18,7 +18,8 @@ from noisewise.study.asking.coming import (
     usual_probe,
     with_scatter,
 )
-from noisewise.study.asking.policy import sharpness_of, without_bounds
+from noisewise.study.asking.first_results import by_price, largest
+from noisewise.study.asking.policy import checked, sharpness_of
 from noisewise.study.asking.race import Proposal, propose
 from noisewise.study.asking.reasons import looks_at
 from noisewise.study.asking.under_way import UNNAMED, Imagination, UnderWay
@@ -98,7 +99,9 @@ class Decider:
             proposal = propose(imagined, found, coming, sharpness_of(self._policy))
             if proposal is not None:
                 return proposal
-        option = self._chosen(coming.allowed, sigma, number)
+            option = self._least_known(coming)
+        else:
+            option = self._chosen(coming.allowed, sigma, number)
         return Proposal(option, self._opponent(option, coming) if coming.probe == DIFFERENCE else NOBODY)
 
     def decide_several(self, coming: Coming, sigma: float | None, numbers: range) -> list[Proposal]:
@@ -150,18 +153,35 @@ class Decider:
         return self._prepared[1:]
 
     def _chosen(self, allowed: Mask, sigma: float | None, number: int) -> int:
-        """What the policy chooses, if it is another one than RACE, or RACE cannot yet."""
+        """What another policy than RACE chooses."""
         if self._chooser is None:
             from noisewise.study.asking.chooser import Chooser
 
-            self._chooser = Chooser(self._analysis, without_bounds(self._policy))
+            self._chooser = Chooser(self._analysis, checked(self._policy))
             for one in self.under_way:
                 self._imagine(one)
-        if self._policy.name == RACE:
-            allowed = _that_ends_waiting(self._analysis, allowed, self.under_way)
         allowed = _worth_asking(self._analysis, allowed, self.prepare()[1])
         free = _first_results_first(allowed, looks_at(self._analysis), self.under_way)
         return self._chooser.choose(free, with_scatter(self._analysis, sigma), number)
+
+    def _least_known(self, coming: Coming) -> int:
+        """What RACE asks for while there is no race: the option that least is known of, per cost."""
+        analysis = self._analysis
+        allowed = _that_ends_waiting(analysis, coming.allowed, self.under_way)
+        allowed = _worth_asking(analysis, allowed, self.prepare()[1])
+        looks = looks_at(analysis)
+        allowed = _first_results_first(allowed, looks, self.under_way)
+        known, begun = np.full(analysis.n, np.inf), looks.astype(float)
+        if analysis.columns.value.size:
+            known = analysis.estimates.variances()
+        for one in self.under_way:
+            known[one.option] *= begun[one.option] / (begun[one.option] + 1.0) if begun[one.option] else 1.0
+            begun[one.option] += 1.0
+        if coming.costs is not None:
+            known = known / coming.costs
+        in_order = by_price(analysis, coming)
+        in_order = in_order[allowed[in_order]]
+        return largest(known, in_order)
 
     def _opponent(self, option: int, coming: Coming) -> int:
         """The option to compare a chosen one with: the leader, or the first other one by name."""

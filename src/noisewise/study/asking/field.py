@@ -213,8 +213,7 @@ class Field:
 
     def company_of(self, joint: Joint) -> Company | None:
         """What a value in the coming block is compared with; None where its offset is known, or cancels."""
-        known = joint.separate or (joint is self.knowledge.given_weights and self.knowledge.offsets_given)
-        return None if known else self.company
+        return None if joint.separate else self.company
 
     def _along(self, joint: Joint, races: Codes) -> Floats:
         """The covariances of every option with the races, (n, races)."""

@@ -15,9 +15,14 @@ def first_result(analysis: Analysis, found: Recommended | None, coming: Coming) 
     """The option to measure, and the one to compare it with or NOBODY; None if all options are linked."""
     in_order = by_price(analysis, coming)
     if not analysis.columns.value.size:
-        return _very_first(analysis, coming, in_order)
+        silent = analysis.estimates.silent
+        return (
+            _farthest(analysis, coming, in_order, silent) if silent.size else _with_partner(in_order, coming)
+        )
     fit = analysis.certified
     group = fit.group
+    if fit.silent.shape[1] and (group[in_order] != group[in_order[0]]).any():
+        return _farthest(analysis, coming, in_order, fit.silent)
     if found is None:  # only excluded options were measured so far
         return _with_partner(in_order, coming)
     home = int(group[found.option])
@@ -40,18 +45,20 @@ def first_result(analysis: Analysis, found: Recommended | None, coming: Coming) 
     return (_stranger(group, elsewhere), NOBODY) if here == home else (leader, NOBODY)
 
 
-def _very_first(analysis: Analysis, coming: Coming, in_order: Codes) -> tuple[int, int]:
-    """Of options with features, those that lie far out, per cost; else the cheapest."""
-    span = analysis.state.model.span
-    joint = analysis.model.first_knowledge(0.0 if span is None else 2.0 * analysis.sizes.deviation / span)
-    variances = joint.variances()
-    prices = np.ones(variances.size) if coming.costs is None else coming.costs
-    first = largest(variances / prices, in_order)
+def _farthest(analysis: Analysis, coming: Coming, in_order: Codes, silent: Floats) -> tuple[int, int]:
+    """What moves most, per cost, along the weights that nothing is known of, against what it is read with."""
+    n = analysis.n
+    prices = np.ones(n) if coming.costs is None else coming.costs
+    company = company_in(analysis.certified_sums, coming.block) if analysis.columns.value.size else None
+    middle = silent[in_order].mean(axis=0)
+    if company is not None and coming.probe != DIFFERENCE:
+        middle = company.shares @ silent[company.options]
+    first = largest(np.square(silent - middle).sum(axis=1) / prices, in_order)
     others = in_order[in_order != first]
     if coming.probe != DIFFERENCE or not others.size:
         return first, NOBODY
-    apart = variances - 2.0 * joint.columns(np.array([first]))[:, 0]
-    return largest((apart + variances[first]) / (prices + prices[first]), others), first
+    apart = np.square(silent - silent[first]).sum(axis=1) / (prices + prices[first])
+    return largest(apart, others), first
 
 
 def _with_partner(in_order: Codes, coming: Coming) -> tuple[int, int]:

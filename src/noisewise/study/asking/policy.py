@@ -16,8 +16,6 @@ from noisewise.study.log.specification import RACE, PolicyChoice, Specification
 
 #: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
 SETTING = {"ridge": 1.0, "norm_bound": 1.0}
-#: Asks while there are no half-widths that RACE could narrow, because no standard errors are known.
-WITHOUT_BOUNDS = "vage"
 
 
 def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int) -> PolicyChoice:
@@ -25,7 +23,7 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
 
     They are checked by making the policy on two actions.
     """
-    from noisewise.policies.registry import check_known, make_policy
+    from noisewise.rules.registry import check_known, make_policy
 
     check_known(name, RACE)
     if name == RACE:
@@ -35,8 +33,7 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
             raise TypeError(
                 f"{RACE} has the option sharpness, and no other; got {', '.join(sorted(others))}."
             )
-        first = pinned_policy(WITHOUT_BOUNDS, {}, delta=delta, seed=seed)
-        return PolicyChoice(RACE, __version__, {"sharpness": sharpness, **first.options})
+        return PolicyChoice(RACE, __version__, {"sharpness": sharpness})
     made = make_policy(name, np.eye(2), **{**SETTING, "delta": delta, "seed": seed, **options})
     horizon = {"horizon": options["horizon"]} if "horizon" in options else {}
     return PolicyChoice(name, __version__, {**made.options, **horizon})
@@ -53,11 +50,8 @@ def racing(policy: PolicyChoice, *, delta: float, seed: int) -> PolicyChoice:
     return policy if policy.name == RACE else pinned_policy(RACE, {}, delta=delta, seed=seed)
 
 
-def without_bounds(policy: PolicyChoice) -> PolicyChoice:
-    """The policy that asks where RACE cannot yet; any other policy is one itself."""
-    if policy.name == RACE:
-        options = {name: value for name, value in policy.options.items() if name != "sharpness"}
-        policy = PolicyChoice(WITHOUT_BOUNDS, policy.version, options)
+def checked(policy: PolicyChoice) -> PolicyChoice:
+    """The policy, whose options may come from a log."""
     with _from_a_log():
         _check_pinned(policy.name, json.dumps(policy.options, sort_keys=True))
     return policy
@@ -72,8 +66,8 @@ def sharpness_of(policy: PolicyChoice) -> float:
 @functools.lru_cache(maxsize=64)
 def _check_pinned(name: str, options: str) -> None:
     """Refuse options that the policy would not have been pinned with."""
-    from noisewise.policies.registry import make_policy, rule_named
-    from noisewise.policies.shell.creation import new_policy
+    from noisewise.rules.policy import Policy
+    from noisewise.rules.registry import make_policy, rule_named
 
     given, rule = json.loads(options), rule_named(name)
     horizon = given.pop("horizon", None)
@@ -85,7 +79,7 @@ def _check_pinned(name: str, options: str) -> None:
         raise ValueError(f"{name} lacks the option {missing[0]!r}.")
     if unknown := sorted(set(given) - known):
         raise ValueError(f"{name} has no option {unknown[0]!r}.")
-    new_policy(rule, np.eye(2), given, horizon=horizon)
+    Policy(rule(**given), np.eye(2), horizon=horizon)
 
 
 @contextmanager

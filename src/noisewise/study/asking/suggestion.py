@@ -6,16 +6,16 @@ from typing import Any
 from noisewise.study.asking.coming import OPTION, Coming
 from noisewise.study.asking.decision import Decider
 from noisewise.study.asking.item_race import ItemRace, batch_of, check_only_items, with_items
-from noisewise.study.asking.policy import without_bounds
+from noisewise.study.asking.policy import checked
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import Reasons
 from noisewise.study.asking.under_way import UNNAMED, UnderWay, all_under_way
 from noisewise.study.certificate.bound import Recommended
+from noisewise.study.log.events import Event
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import Job, State, job_of
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.stores.protocol import Event
 
 #: What was decided, what would be recommended then, and what was under way before it.
 Step = tuple[Proposal, Recommended | None, list[UnderWay]]
@@ -153,9 +153,11 @@ class Asking:
 
 def rehearse_asking(state: State) -> None:
     """A first choice, thrown away: a policy that the model cannot serve refuses now and not later."""
+    if state.policy.name == RACE:
+        return
     from noisewise.study.asking.chooser import Chooser
 
     allowed = state.allowed()
     # Where all options are excluded nothing can be asked for now, but some may be included again.
     some = allowed if allowed.any() else ~allowed
-    Chooser(Analysis(state), without_bounds(state.policy)).choose(some, 1.0, 1)
+    Chooser(Analysis(state), checked(state.policy)).choose(some, 1.0, 1)

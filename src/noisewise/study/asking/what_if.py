@@ -68,7 +68,7 @@ def with_more(columns: Columns, more: More) -> Columns:
         # They will be told one by one.
         moment = np.append(columns.moment, int(columns.moment.max(initial=-1)) + 1 + np.arange(count))
     return Columns(
-        **joined, blocks=list(known), pools=columns.pools or [""], moment=moment, fits=columns.fits,
+        **joined, blocks=list(known), pools=columns.pools or [""], moment=moment,
         singles=columns.singles | _singles(columns, more, added["number"], joined["readings"][-count:]),
         arm=None if columns.arm is None else np.append(columns.arm, np.zeros(count, dtype=bool)),
     )  # fmt: skip
@@ -141,8 +141,7 @@ def condensed(analysis: Analysis) -> Columns:
     count = joined["plus"].size
     last = max(count, int(columns.number.max(initial=0)))
     joined |= {"number": last - count + 1 + np.arange(count), "moment": np.zeros(count, dtype=np.int64)}
-    fits = analysis.model.fits_of_moments(analysis.columns, sigma, analysis.sizes.certified[0])
-    return Columns(**joined, blocks=parts[0].blocks, pools=columns.pools or [""], fits=fits)
+    return Columns(**joined, blocks=parts[0].blocks, pools=columns.pools or [""])
 
 
 def _condensed(analysis: Analysis, columns: Columns, rows: Mask, sigma: Floats) -> Columns:

@@ -10,6 +10,7 @@ from noisewise.core.support.words import counted, number, rounded_up
 from noisewise.study.certificate.averaged_first import largest_shift
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.one_look import about_errors_once, about_one_look
+from noisewise.study.certificate.shared_arms import shared_arms
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.symmetric import GROSS, SELDOM
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
@@ -17,7 +18,6 @@ from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.networks.shared_arms import shared_arms
 from noisewise.study.models.own_readings import is_linked, own_rows
 from noisewise.study.models.sizes.variance_components import with_limit
 

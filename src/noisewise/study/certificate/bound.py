@@ -25,8 +25,9 @@ from noisewise.study.log.looks import chosen_by_looking
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.features.linear_boundary import TOO_MUCH
+from noisewise.study.models.feature_bounds import UNSETTLED
 from noisewise.study.models.own_readings import begins_mostly_with_own, begins_with_own
+from noisewise.study.models.solver import RANGE
 
 #: The most options that a search for the smallest bound looks at; each look costs O(n).
 MOST_LOOKS = 60
@@ -108,20 +109,21 @@ def bound_of(analysis: Analysis, option: int) -> float | None:
     """How far an option can be from the best; None if that is not bounded."""
     gaps = _or_infinite(analysis.certified.differences(option) + analysis.boundary.half_widths(option))
     gaps[option] = 0.0
-    span = math.inf if analysis.state.model.span is None else analysis.state.model.span
-    bound = min(span, max(0.0, float(gaps[analysis.state.allowed()].max())))
+    bound = max(0.0, float(gaps[analysis.state.allowed()].max()))
     return bound if math.isfinite(bound) else None
 
 
 def _lost_to_rounding(analysis: Analysis) -> list[str]:
     """A reason to withhold where not even the careful arithmetic carries the fit."""
     fit = analysis.estimates if analysis.sigmas.waiting else analysis.certified
-    if fit.slack <= TOO_MUCH:
+    sigma = analysis.sigmas.estimated
+    near = fit.solved is None or bool(sigma.max() <= RANGE * sigma.min())
+    if fit.slack <= UNSETTLED and near:
         return []
     least = analysis.specification.value_scale.error(float(analysis.sigmas.estimated.min()))
     return [
-        f"the smallest error bar, {least}, is too small beside the others (or the span) for any "
-        "arithmetic here to tell what follows: state it no smaller than 1e-15 of them"
+        f"the smallest error bar, {least}, is too small beside the others: where options are connected, "
+        "error bars may differ by a factor of 1e8; void the roughest measurements, which say nothing here"
     ]
 
 
@@ -168,8 +170,7 @@ def _recommend(analysis: Analysis) -> Recommended | None:
             gaps = fit.differences(option) + analysis.boundary.half_widths(option)
     gaps[~group | np.isnan(gaps)] = np.inf  # what could not be computed bounds nothing
     gaps[option] = 0.0
-    span = math.inf if analysis.state.model.span is None else analysis.state.model.span
-    bound = min(span, max(0.0, float(gaps[allowed].max())))
+    bound = max(0.0, float(gaps[allowed].max()))
     estimate = analysis.estimated_values()[option]
     return Recommended(
         option=option,

@@ -21,10 +21,10 @@ from noisewise.study.intake.parsed_table import Parsed, Watch
 from noisewise.study.intake.row_fates import RowFates, answer_suggestions, take_blocks
 from noisewise.study.intake.suited import refuse_unsuited_rows
 from noisewise.study.intake.told_before import Before, difference, find_before, still_void
+from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.state import State
 from noisewise.study.log.told import Measurement, measurement_of
-from noisewise.study.stores.protocol import Event, to_json
 
 
 class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
@@ -50,16 +50,6 @@ class Batch(MadeOnDemand[tuple[str, dict[str, Any]]]):
     def make(self, place: int) -> tuple[str, dict[str, Any]]:
         """What happens at a place: its row is told."""
         return "tell", self.body(place)
-
-    def texts(self) -> Iterator[str]:
-        """The bodies as JSON text."""
-        told = self.told
-        if not self.parsed.in_bulk:
-            yield from (to_json(self.body(at)) for at in range(len(self)))
-            return
-        for at, (place, text) in enumerate(self.parsed.texts(told.options, told.fresh)):
-            plain = place not in told.jobs and place not in told.notes
-            yield text if plain else to_json(self.body(at))
 
     def untouched_by(self, news: list[Event]) -> bool:
         """Whether the rows can be told as they were checked although these events came between.

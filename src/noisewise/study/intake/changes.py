@@ -11,11 +11,11 @@ from noisewise.study.inputs.numbers import carries_error
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, about, read_told
 from noisewise.study.intake.item_entry import amended_items
 from noisewise.study.intake.suited import refuse_unsuited
+from noisewise.study.log.events import encode
 from noisewise.study.log.looks import switched_looks
 from noisewise.study.log.model_choice import facts_of, named_models, switched
 from noisewise.study.log.specification import HEAVY, check_tails
 from noisewise.study.log.state import State
-from noisewise.study.stores.protocol import to_json
 
 #: Arguments of `tell` that bring their own value.
 BRING_VALUES = ("values", "successes", "trials")
@@ -71,7 +71,7 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
     # Through JSON, as what was told went; notes are remarks on how it was told.
     new, before = (
         {name: value for name, value in body.items() if name != "notes"}
-        for body in (json.loads(to_json(content)), old)
+        for body in (json.loads(encode(content)), old)
     )
     if new == before:
         raise ValueError(f"nothing would change: m-{number} was told with exactly this.")

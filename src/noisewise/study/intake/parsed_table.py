@@ -3,8 +3,7 @@
 Contents of plain tables stay in columns until each event is written.
 """
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +15,6 @@ from noisewise.study.inputs.value_scale import LogLimits
 from noisewise.study.intake.entry import (
     parse_told,
 )
-from noisewise.study.log.validation import CHUNK
-from noisewise.study.stores.protocol import to_json
 
 if TYPE_CHECKING:
     from noisewise.study.intake.sheets import Sheet
@@ -26,10 +23,6 @@ if TYPE_CHECKING:
 _PLAIN = frozenset(("option", "value", "se", "block", "instrument", "key", "by", "note"))
 _TEXTS = ("block", "instrument", "key", "by", "note")
 Watch = Callable[[str, int, int], None]
-
-
-#: A text as JSON, by the part of the library that `json.dumps` leads to.
-_quoted = json.encoder.encode_basestring_ascii
 
 
 class Parsed:
@@ -73,28 +66,6 @@ class Parsed:
         if cells is None or len(self.rows) == self.sheet.n_rows:
             return cells
         return [cells[row] for row in self.rows]
-
-    def texts(self, options: Sequence[str], places: Sequence[int]) -> Iterator[tuple[int, str]]:
-        """The bodies of plain rows as JSON text, the same as of `content` with an option, and faster."""
-        texts = [(f',"{name}":', self.column(name) or []) for name in _TEXTS if name in self.sheet.columns]
-        known: dict[str, str] = {option: to_json(option) for option in set(options)}
-        keys = self.column("key")
-        for first in range(0, len(places), CHUNK):
-            some = places[first : first + CHUNK]
-            values, sigmas = self._value[some].tolist(), self._sigma[some].tolist()
-            for place, value, sigma in zip(some, values, sigmas, strict=True):
-                more = "".join(
-                    [begun + _quoted(cells[place]) for begun, cells in texts if cells[place] is not None]
-                )
-                if keys is None or keys[place] is None:
-                    more += f',"row":{self.rows[place] + 1}'
-                yield (
-                    place,
-                    (
-                        f'{{"option":{known[options[place]]},"value":{value!r},"kind":"{KNOWN}",'
-                        f'"sigma":{sigma!r},"shown":{sigma!r}{more}}}'
-                    ),
-                )
 
     def content(self, place: int, begun: dict[str, Any] | None = None) -> dict[str, Any]:
         """What a row says by itself, behind what an event begins with."""

@@ -1,58 +1,80 @@
-"""A study as JSON lines, rebuilt exactly from them, and copies of whole stores.
+"""A log as JSON lines, rebuilt exactly from them, and copies of whole stores.
 
-The first line holds the specification and how many events follow; then one line per event, with its hash;
-the last line holds the head of their chain. Any prefix of a log is a state the study was in, so a copy taken
-while others write is whole as well. Nothing is replayed for an export: it works for any log.
+The first line names the study; then there is one line per row, with its record as it is stored and its hash;
+the last line holds the head. Any beginning of a log is a state the study was in, so a copy taken while others
+write is whole as well. Nothing is replayed for an export: it works for any log.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from noisewise.core.support.files import as_path, written_whole
 from noisewise.core.support.ranges import TIME, check_within
+from noisewise.study.log.events import Event, encode, events_in, specification_in
 from noisewise.study.log.specification import Specification
-from noisewise.study.log.state import replay
+from noisewise.study.log.state import State, replay
 from noisewise.study.stores.address import open_store
-from noisewise.study.stores.chain import first_misfit, follow, start_of
-from noisewise.study.stores.protocol import DamagedError, Event, Storage, check_name, to_json
+from noisewise.study.stores.protocol import DamagedError, Row, Storage, check_name, first_misfit, not_fitting
 
 FORMAT = "noisewise.study"
 #: The version of the lines.
-VERSION = 2
+VERSION = 3
 
 
-def chained_events(storage: Storage, name: str) -> list[Event]:
-    """The whole log with its hashes, computed here if the store keeps none."""
-    start = start_of(to_json(storage.specification(name))).hex()
-    return follow(start, storage.read(name), verified=getattr(storage, "keeps_hashes", False))
+class _Header(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    schema: int
+    name: str
+    events: int
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
+    number: int
+    id: str
+    hash: str
+    record: msgspec.Raw  # the hash covers these very bytes
+
+
+class _End(msgspec.Struct, forbid_unknown_fields=True):
+    end: int
+    head: str
+
+
+class Exported(NamedTuple):
+    """What the lines of a log say."""
+
+    name: str
+    rows: list[Row]
+
+    @property
+    def events(self) -> list[Event]:
+        """All events."""
+        return events_in(self.rows)
+
+    def replay(self) -> State:
+        """The state that follows; refuses a log that no study can have, whatever its hashes."""
+        plain = specification_in(self.rows, self.name)
+        events = self.events
+        for event in events:
+            check_within("at", event.at, TIME)
+        return replay(Specification.from_plain({**plain, "name": self.name}), events)
 
 
 def log_lines(storage: Storage, name: str) -> Iterator[str]:
     """The lines of an exported log."""
-    exported = getattr(storage, "exported", None)
-    if exported is not None:
-        return iter(exported(name))
-    specification, events = storage.specification(name), chained_events(storage, name)
-    return lines_from(name, specification, events)
+    return lines_from(name, storage.read(name))
 
 
-def lines_from(name: str, specification: dict[str, Any], events: list[Event]) -> Iterator[str]:
-    """The lines of a log whose events have their hashes.
-
-    Args:
-        name: Of the study.
-        specification: What it was made with.
-        events: All of them.
-    """
-    first = {"format": FORMAT, "schema": VERSION, "name": name, "events": len(events)}
-    yield to_json(first | {"specification": specification})
-    for event in events:
-        yield to_json({"schema": VERSION, **event._asdict()})
-    head = events[-1].hash if events else start_of(to_json(specification)).hex()
-    yield to_json({"schema": VERSION, "end": len(events), "head": head})
+def lines_from(name: str, rows: list[Row]) -> Iterator[str]:
+    """The lines of a log."""
+    yield encode(_Header(FORMAT, VERSION, name, len(rows) - 1)).decode()
+    for row in rows:
+        yield encode(_Line(row.number, row.id, row.hash.hex(), msgspec.Raw(row.record))).decode()
+    yield encode(_End(rows[-1].number, rows[-1].hash.hex())).decode()
 
 
 def write_log(storage: Storage, name: str, path: str | PathLike[str]) -> None:
@@ -73,11 +95,10 @@ def rebuild_study(log: str | PathLike[str] | Iterable[str], store: Any, name: st
         Its name.
     """
     found = read_log(lines_of(log))
-    found.check()
-    # A log that does not replay is refused before anything is written.
-    replay(Specification.from_plain(found.specification), found.events)
+    # Hashes say that nothing was changed since they were computed, not that it is the log of a study.
+    found.replay()
     new = check_name(found.name if name is None else name)
-    _put(open_store(store, create=True), new, found.specification, found.events)
+    open_store(store, create=True).create(new, found.rows)
     return new
 
 
@@ -88,7 +109,7 @@ def lines_of(log: str | PathLike[str] | Iterable[str]) -> Iterator[str]:
     path = Path(log)
     if not path.is_file():
         raise FileNotFoundError(f"`log` must be an exported log; there is no file {str(path)!r}.")
-    return iter(path.read_text(encoding="utf-8").splitlines())
+    return iter(path.read_text(encoding="utf-8").split("\n"))
 
 
 def backup_store(store: Any, path: str | PathLike[str]) -> list[str]:
@@ -103,111 +124,73 @@ def backup_store(store: Any, path: str | PathLike[str]) -> list[str]:
     source = open_store(store)
     with written_whole(target) as draft:
         draft.unlink()
-        copy = open_store(draft, create=True)
+        return copy_studies(source, draft)
+
+
+def copy_studies(source: Storage, path: Path) -> list[str]:
+    """Copy every study to a new SQLite file, each as of one moment; refuses logs whose chain is broken."""
+    copy = open_store(path, create=True)
+    try:
         names = source.names()
         for name in names:
-            lines = getattr(source, "exported", None)
-            if lines is None:
-                _put(copy, name, source.specification(name), source.read(name))
-                continue
-            found = read_log(iter(lines(name)))  # from another machine: its hashes are computed afresh
-            found.check()
-            _put(copy, name, found.specification, found.events)
+            rows = source.read(name)
+            if (misfit := first_misfit(rows)) is not None:
+                raise not_fitting(name, misfit)
+            copy.create(name, rows)
+    finally:
         copy.close()
     return names
 
 
-def _put(storage: Storage, name: str, specification: dict[str, Any], events: list[Event]) -> None:
-    take_whole = getattr(storage, "take_whole", None)
-    if take_whole is not None:
-        take_whole(name, specification, events)
-        return
-    storage.create(name, specification)
-    storage.append(name, 0, events)
-
-
-class Exported(NamedTuple):
-    """What the lines of a log say."""
-
-    name: str
-    specification: dict[str, Any]
-    events: list[Event]
-    head: str
-
-    @property
-    def start(self) -> str:
-        """Where the chain begins."""
-        return start_of(to_json(self.specification)).hex()
-
-    def check(self) -> None:
-        """Refuse a log whose chain does not hold, naming the first event that does not fit."""
-        misfit, head = first_misfit(self.start, self.events)
-        if misfit is not None:
-            raise DamagedError(
-                f"event {misfit} does not fit the chain of the log: it, or what stands before it, was "
-                "changed. Nothing was written.",
-                misfit,
-            )
-        if head != self.head:
-            raise DamagedError("the head of the log is not the hash of its last event. Nothing was written.")
-
-
 def read_log(lines: Iterator[str]) -> Exported:
-    """Read the lines of a log; refuses one that is cut short."""
-    first = _line(next(lines, ""), 1)
+    """Read the lines of a log; refuses one that is cut short, or whose chain is broken."""
+    found = parse_log(lines)
+    if (misfit := first_misfit(found.rows)) is not None:
+        raise DamagedError(
+            f"event {misfit} does not fit the chain of the log: it, or what is before it, was changed. "
+            "Nothing was written.",
+            misfit or None,
+        )
+    return found
+
+
+def parse_log(lines: Iterator[str]) -> Exported:
+    """The rows that the lines of a log hold, whether or not their hashes fit."""
+    kept = [line.encode(errors="surrogatepass") for line in lines if line.strip()]
+    first = _read(kept[0] if kept else b"", dict, 1)
     if first.get("format") != FORMAT:
         raise ValueError("`log` must be an exported log of a study; its first line says nothing of the kind.")
-    schema = first.get("schema")
-    if schema != VERSION:
+    if first.get("schema") != VERSION:
         raise ValueError(
-            f"`log` was written by another noisewise (schema {schema!r}; this one reads {VERSION}): use the "
-            "version that wrote it."
+            f"`log` was written by another noisewise (schema {first.get('schema')!r}; this one reads "
+            f"{VERSION}): use the version that wrote it."
         )
-    count, name, specification = (first.get(part) for part in ("events", "name", "specification"))
-    if (
-        type(count) is not int
-        or count < 0
-        or not isinstance(name, str)
-        or not isinstance(specification, dict)
-    ):
-        raise ValueError(
-            "line 1 of the log must have the name of the study, its specification, and the number of its "
-            "events. Nothing was written."
-        )
-    events: list[Event] = []
-    head: str | None = None
-    for place, line in enumerate(lines, start=1):
-        row = _line(line, place + 1)
-        if "end" in row and head is None:
-            head = str(row.get("head"))
-            continue
-        if row.get("number") != place or row.get("schema") != schema or head is not None:
-            raise ValueError(f"line {place + 1} of the log must be event {place}; got {line[:60]!r}.")
-        events.append(_event(row, place, line))
-    if len(events) != count or head is None:
-        raise ValueError(
-            f"the log is cut short: it has {len(events)} of {count} events"
-            f"{'' if len(events) != count else ', and no last line'}. Nothing was written."
-        )
-    return Exported(name, specification, events, head)
+    header = _read(kept[0], _Header, 1)
+    check_name(header.name)
+    count = max(0, len(kept) - 3)
+    if count != header.events or b'"end"' not in kept[-1][:10]:
+        raise ValueError(f"the log is cut short: it must have {header.events} events and a last line.")
+    rows = []
+    for number, text in enumerate(kept[1:-1]):
+        line = _read(text, _Line, number + 2)
+        if line.number != number:
+            raise ValueError(f"line {number + 2} of the log must be event {number}; it is {line.number}.")
+        try:
+            rows.append(Row(number, line.id, bytes(line.record), bytes.fromhex(line.hash)))
+        except ValueError:
+            raise ValueError(f"line {number + 2} of the log must have a hash in hexadecimal.") from None
+    end = _read(kept[-1], _End, len(kept))
+    if (end.end, end.head) != (rows[-1].number, rows[-1].hash.hex()):
+        raise DamagedError("the head of the log is not the hash of its last event. Nothing was written.")
+    return Exported(header.name, rows)
 
 
-def _event(row: dict[str, Any], place: int, line: str) -> Event:
+def _read(line: bytes, kind: Any, number: int) -> Any:
     try:
-        append, hash = str(row.get("append", "")), str(row.get("hash", ""))
-        at = check_within("at", row["at"], TIME)
-        return Event(place, at, str(row["kind"]), dict(row["body"]), append, hash)
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(f"line {place + 1} of the log must be event {place}; got {line[:60]!r}.") from None
-
-
-def _line(text: str, number: int) -> dict[str, Any]:
-    try:
-        row = json.loads(text)
-    except (ValueError, RecursionError):
-        row = None
-    if not isinstance(row, dict):
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        shown = line[:60].decode(errors="backslashreplace")
         raise ValueError(
-            f"line {number} of the log is cut short or not JSON: {text[:60]!r}. Nothing was written."
-        )
-    return row
+            f"line {number} of the log is cut short or not JSON of a log ({error}): {shown!r}. Nothing was "
+            "written."
+        ) from None

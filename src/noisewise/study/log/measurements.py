@@ -42,7 +42,6 @@ class Columns(NamedTuple):
     blocks: list[str]
     pools: list[str]
     moment: Codes | None = None  # the same for all that were told together; None where that is unknown
-    fits: tuple[Any, ...] = ()  # of earlier moments, where those of the first moment stand for more than one
     singles: dict[int, Floats] = {}  # noqa: RUF012 - never changed; the readings behind a value, by number
     arm: NDArray[np.bool_] | None = None  # whether it is an arm of the study that its block names
     orders: Orders | None = None  # how they were sorted last

@@ -3,7 +3,7 @@
 import copy
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import is_half, printable
+from noisewise.core.support.text import printable
 from noisewise.study.inputs.error_bars import ITEMS, READINGS
 from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.whitened_features import Whitening, whiten
+from noisewise.study.log.events import Event
 from noisewise.study.log.items import Items
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
 from noisewise.study.log.jobs import OPEN as OPEN
@@ -24,7 +25,7 @@ from noisewise.study.log.measurements import NOBODY, Contents, Measurements
 from noisewise.study.log.model_choice import SIZES, ModelChoice
 from noisewise.study.log.specification import ANY_TIME, BLIND, SYMMETRIC, PolicyChoice, Specification
 from noisewise.study.log.validation import CHUNK, find_flaw, flawed
-from noisewise.study.stores.protocol import DamagedError, Event
+from noisewise.study.stores.protocol import DamagedError
 
 
 class FirstMoment:
@@ -39,7 +40,7 @@ class FirstMoment:
         self.rows = 0
         self.own = 0  # readings of one option that name neither instrument nor block
         self.event: int | None = None  # the number of the first
-        self._at: float | None = None
+        self._moment = ("", 0.0)
         self._over = False
 
     def tell(self, events: Sequence[Event]) -> None:
@@ -47,11 +48,10 @@ class FirstMoment:
         for event in events:
             if self._over:
                 return
-            # What is appended together has one time, and the id of the append is kept with its first event.
-            if self._at is not None and (event.append or event.at != self._at):
+            if self.event is not None and (event.append, event.at) != self._moment:
                 self._over = True
                 return
-            self._at = event.at
+            self._moment = event.append, event.at
             self.event = self.event or event.number
             body = event.body if isinstance(event.body, dict) else {}
             kind = body.get("kind")
@@ -85,6 +85,7 @@ class State:
         self.begun = FirstMoment()
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended
         self.voided: dict[int, str] = {}
+        self.corrections = 0  # how often a measurement was voided or amended
         self.skipped: set[int] = set()  # measurements that tables without keys brought again
         self.keys: dict[str, int] = {}  # of measurements that were not voided
         self.freed: dict[str, list[int]] = {}  # measurements that had a key when they were voided
@@ -103,7 +104,6 @@ class State:
         self.centres: Any = (
             None  # of options whose errors have any tails, see `option_evidence.robust_centres`
         )
-        self.restarts: Any = None  # fits of earlier moments, see `noisewise.study.models.features.restarts`
 
     def apply(self, event: Event) -> None:
         """Apply one event; refuse one that cannot have happened."""
@@ -121,7 +121,7 @@ class State:
         elif (flaw := find_flaw(self, event.kind, event.body)) is not None:
             raise unusable(event, flaw)
         else:
-            happen(_without_halves(event.body), event)
+            happen(event.body, event)
         self.n_events = event.number
 
     @property
@@ -165,7 +165,7 @@ class State:
         """The same study with another model; neither may change after that."""
         twin = copy.copy(self)
         twin.model = model
-        twin.restarts = twin.tables = twin.quick_tables = twin.centres = None
+        twin.tables = twin.quick_tables = twin.centres = None
         return twin
 
     def of_population(self) -> "State":
@@ -209,8 +209,6 @@ class State:
         if not sound:
             for place, why in flawed(self, bodies).items():
                 raise unusable(events[place], why)
-        if any(is_half(text) for text in _texts_of(bodies)):
-            bodies = [_without_halves(body) for body in bodies]
         index = self.index
         plus = [index[body["option"]] for body in bodies]
         minus = [index[body["minus"]] if "minus" in body else NOBODY for body in bodies]
@@ -249,6 +247,7 @@ class State:
 
     def _on_void(self, body: dict[str, Any], event: Event) -> None:
         number = body["number"]
+        self.corrections += 1
         if self.told[number - 1].get("kind") == ITEMS and self.measurements.is_live(number):
             self.items.void(self.index[self.told[number - 1]["option"]], self.told[number - 1])
         self.measurements.void(number)
@@ -261,6 +260,7 @@ class State:
 
     def _on_amend(self, body: dict[str, Any], event: Event) -> None:
         content, number = body["content"], body["number"]
+        self.corrections += 1
         plus, minus = self._rows(content)
         self.measurements.replace(number, plus, minus, content)
         if content["kind"] == ITEMS:
@@ -326,21 +326,6 @@ def _number_of(body: Any) -> int:
 
 def _has_items(event: Event) -> bool:
     return isinstance(event.body, dict) and event.body.get("kind") == ITEMS
-
-
-def _texts_of(bodies: list[dict[str, Any]]) -> Iterator[str]:
-    """All texts of many contents, joined by their names."""
-    for name in ("block", "instrument", "key", "job", "by", "note"):
-        yield "".join([body[name] for body in bodies if type(body.get(name)) is str])
-
-
-def _without_halves(content: Any) -> Any:
-    """Content whose texts can be kept and printed: halves of characters become escapes."""
-    if isinstance(content, str):
-        return printable(content) if is_half(content) else content
-    if isinstance(content, dict):
-        return {name: _without_halves(part) for name, part in content.items()}
-    return [_without_halves(part) for part in content] if isinstance(content, list) else content
 
 
 def replay(specification: Specification, events: list[Event]) -> State:

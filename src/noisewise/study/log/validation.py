@@ -15,10 +15,10 @@ from noisewise.core.support.text import printable
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.logarithms import of_logarithms
+from noisewise.study.log.events import Event
 from noisewise.study.log.item_order import items_flaw
 from noisewise.study.log.model_choice import ModelChoice, choose_model
 from noisewise.study.log.specification import ONCE, PolicyChoice
-from noisewise.study.stores.protocol import Event
 
 if TYPE_CHECKING:
     from noisewise.study.log.state import State

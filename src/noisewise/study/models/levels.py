@@ -9,8 +9,7 @@ without a block count as one block.
 import numpy as np
 
 from noisewise.core.model.dense import Floats
-from noisewise.core.model.independent import quadratic_forms
-from noisewise.study.models.connected_parts import Component
+from noisewise.study.log.measurements import Codes
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.sums import Sums, totals
 
@@ -53,28 +52,31 @@ def display_levels(fit: Fit, sums: Sums) -> Floats:
 def display_errors(fit: Fit, sums: Sums) -> Floats:
     """The standard errors of the values shown, (n,): of each option against its group's level."""
     errors = np.sqrt(fit.variances())
-    votes = block_votes(sums)
-    for part in fit.components:
-        errors[part.options] = _errors(part, votes[part.blocks])
+    if not fit.connected:
+        return np.asarray(errors)
+    level = sums.minus < 0
+    blocks, first = np.unique(sums.block[level], return_index=True)
+    votes, group = block_votes(sums), fit.group[sums.plus[level][first]]
+    for name in np.unique(fit.group[fit.group >= 0]).tolist():
+        errors[fit.group == name] = _errors(
+            fit, np.flatnonzero(fit.group == name), blocks[group == name], votes
+        )
     return np.asarray(errors)
 
 
-def _errors(part: Component, votes: Floats) -> Floats:
-    """Of ``node - Σ c·node``, c the blocks' votes, or equal ones if all are options; Σ c = 1.
-
-    A node that was eliminated is ``loads·(those that stay) + own``, so with ``a = c + loadsᵀc`` of those that
-    stay, and C their covariance, the sum has covariance ``C·a`` with them.
-    """
-    count = part.options.size
-    c = np.concatenate([np.zeros(count), votes / votes.sum()]) if votes.size else np.full(count, 1 / count)
-    grounded = part.grounded(0)
-    gone = part.gone & (np.arange(part.size) != 0)
-    with_stay = grounded.covariance @ (c[grounded.stay] + grounded.loads.T @ c[gone])
-    shared = np.zeros(part.size)
-    shared[grounded.stay] = with_stay
-    shared[gone] = grounded.loads @ with_stay + grounded.own * c[gone]
-    variances = part.variances(grounded, 0) - 2.0 * shared + float(c @ shared)
-    return np.asarray(np.sqrt(np.maximum(variances[:count], 0.0)))
+def _errors(fit: Fit, options: Codes, blocks: Codes, votes: Floats) -> Floats:
+    """Of ``option - Σ c·node``, c being the votes of a part's blocks, or equal for its options; Σ c = 1."""
+    solved, n = fit.solved, fit.means.size
+    assert solved is not None
+    own, half = solved.own[options], solved.half[:, options]
+    if blocks.size:
+        c, nodes, mine = votes[blocks] / votes[blocks].sum(), n + blocks, np.zeros(options.size)
+    else:
+        c, nodes = np.full(options.size, 1.0 / options.size), options
+        mine = c
+    apart = half - (solved.half[:, nodes] @ c)[:, None]
+    found = own * (1.0 - 2.0 * mine) + float(c**2 @ solved.own[nodes]) + np.einsum("ij,ij->j", apart, apart)
+    return np.asarray(np.sqrt(np.maximum(found, 0.0)))
 
 
 def only_differences(sums: Sums) -> bool:
@@ -91,19 +93,6 @@ def only_differences(sums: Sums) -> bool:
 
 def difference_errors(fit: Fit, option: int) -> Floats:
     """The standard errors of all options' differences to this one, (n,): 0 for itself, NaN if not linked."""
-    errors = np.full(fit.means.size, np.nan)
-    for part in fit.components:
-        places = np.flatnonzero(part.options == option)
-        if places.size:
-            root = int(places[0])
-            errors[part.options] = np.sqrt(part.variances(part.grounded(root), root)[: part.options.size])
-    if not fit.components:
-        k = fit.loads.shape[1]
-        loads = np.zeros((fit.means.size, k))
-        loads[fit.touched] = fit.loads
-        apart = loads - loads[option]
-        shared = quadratic_forms(apart, fit.covariance[:k, :k]) if k else 0.0
-        linked = fit.group == fit.group[option]
-        errors[linked] = np.sqrt(fit.own + fit.own[option] + shared)[linked]
-    errors[option] = 0.0
-    return errors
+    errors = np.sqrt(fit.variances_apart(option))
+    errors[~np.isfinite(errors)] = np.nan
+    return np.asarray(errors)

@@ -13,8 +13,7 @@ from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.log.state import State
 from noisewise.study.models.boundary import PAIRED
-from noisewise.study.models.fit import Fit
-from noisewise.study.models.networks.independent_fit import fit_independent
+from noisewise.study.models.fit import Fit, fit_independent
 from noisewise.study.models.study_model import BoundaryCase
 from noisewise.study.models.sums import pool
 

@@ -16,8 +16,7 @@ are a multiplier times the standard error of the difference:
 - **Values in shared blocks** (items, days, plates): from `ENOUGH` blocks that two options share, the paired
   version, Student's interval of the mean difference with Bonferroni's correction; else the pooled fit.
 - **Shares of successes**: exact binomial limits of both options, as far out as ``z_j² + z_i² <= c²`` allows.
-- **Weighted sums of features**: what the ridge can have moved, plus the smaller of Bonferroni's and Scheffé's
-  multipliers.
+- **Weighted sums of features**: the smaller of Bonferroni's and Scheffé's multipliers.
 - **Errors no heavier than normal** (shares in blocks or weighted sums): Chernoff's ``c² = 2·log(N/δ)``.
 """
 
@@ -39,14 +38,9 @@ from noisewise.core.support.distributions import (
 )
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.error_bars import COUNTS, NONE
-from noisewise.study.log.measurements import KINDS, Columns
+from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.specification import OWN, POOLED
-from noisewise.study.models.connected_parts import Component
-from noisewise.study.models.exact.weighted_rows import ENOUGH as EXACT
-from noisewise.study.models.features.linear_boundary import TOO_MUCH
-from noisewise.study.models.features.linear_fit import Parts
 from noisewise.study.models.fit import Fit
-from noisewise.study.models.joint import NetworkJoint
 from noisewise.study.models.own_readings import OwnReadings
 from noisewise.study.models.scatter import chance_of_equal_scatter
 from noisewise.study.models.sums import Sums, totals
@@ -251,28 +245,30 @@ class ConnectedOnce(Once):
 
     def widths(self, option: int, leads: bool) -> Floats:
         """A multiplier for every possible best option, times the standard error of the difference."""
-        half = np.full(self._group.size, np.inf)
-        for number, part in enumerate(self._look.fit.components):
-            at = int(np.searchsorted(part.options, option))
-            if at == part.options.size or part.options[at] != option or self._look.fit.slack > UNSETTLED:
-                continue
-            if number not in self._multipliers:
-                self._multipliers[number] = self._multipliers_of(part)
-            multipliers = self._multipliers[number]
-            errors = np.sqrt(part.variances(part.grounded(at), at)[: part.options.size])
-            half[part.options] = (multipliers[at] if leads else multipliers) * errors
-        return half
+        fit, group = self._look.fit, int(self._group[option])
+        if group < 0 or fit.slack > UNSETTLED:
+            return np.full(self._group.size, np.inf)
+        if group not in self._multipliers:
+            self._multipliers[group] = np.zeros(self._group.size)
+            options = np.flatnonzero(self._group == group)
+            self._multipliers[group][options] = self._multipliers_of(options)
+        multipliers, errors = self._multipliers[group], np.sqrt(fit.variances_apart(option))
+        with np.errstate(invalid="ignore"):
+            return np.asarray((multipliers[option] if leads else multipliers) * errors)
 
-    def _multipliers_of(self, part: Component) -> Floats:
-        """One for every option of a part, (options,)."""
-        look, n = self._look, part.options.size
+    def _multipliers_of(self, options: Codes) -> Floats:
+        """One for each of connected options, (options,)."""
+        look, n = self._look, options.size
         errors, delta = look.errors, look.delta
         if look.bare and errors.freedom is not None and look.scatter != POOLED:
             return np.full(n, studentized_range(n, delta, errors.freedom) / math.sqrt(2.0))
         # With upper limits in the place of standard errors the true correlations are not known.
         if errors.shares or errors.limited or n > (MOST if errors.freedom is None else MOST_ESTIMATED):
             return np.full(n, errors.one_by_one(n - 1.0, delta))
-        covariance = NetworkJoint(self._group.size, part, 0).columns(part.options)[part.options]
+        solved = look.fit.solved
+        assert solved is not None
+        root = solved.halves[:, options]
+        covariance = root.T @ root + np.diag(solved.own[options])
         rows = [common_factor(covariance, at) for at in range(n)]
         return np.array([dunnett(tuple(row), (1,) * row.size, delta, errors.freedom) for row in rows])
 
@@ -368,27 +364,19 @@ class SharesOnce(Once):
 class WeightedOnce(Once):
     """Weighted sums of features, and deviations if the model has them; the same for both directions.
 
-    The estimate has a ridge, so a difference with whitened loads c is off by a bias and by noise. With A the
-    precision of all unknowns, the ridge R among it on the weights θ alone, and ``ridge·‖θ‖² <= 1`` by the
-    span,
-
-        |bias| = |cᵀA⁻¹Rθ| <= √ridge·‖the weights' part of A⁻¹c‖ = b,    variance of the noise = cᵀA⁻¹c - b²,
-
-    the latter with deviations counted as noise. The half-width is b plus a multiplier times the standard
-    error of the noise. With the unknowns in the order of the factor, ``A = FᵀF`` and weights last, their part
-    of A⁻¹c is that part of ``F⁻ᵀc``, solved by the last corner of F.
+    Deviations count as noise. The multiplier is the smaller of Bonferroni's and Scheffé's.
     """
 
     name = "features"
 
     def __init__(self, look: OneLook) -> None:
         super().__init__(look)
-        self._parts: Parts = look.fit.parts
-        layout, errors = self._parts.layout, look.errors
+        errors, solved = look.errors, look.fit.solved
+        assert solved is not None
         self._multiplier = errors.one_by_one(max(1, int(look.may_win.sum()) - 1), look.delta)
-        if layout.deviation <= 0.0 and not errors.shares and layout.dim:
+        if (solved.targets.node < 0).all() and not errors.shares:
             # All directions at once: true errors that are smaller than their limits are so in each.
-            sure, dim = 1.0 - look.delta, layout.dim
+            sure, dim = 1.0 - look.delta, solved.layout.d
             squares = (
                 chi_square_quantile(dim, sure)
                 if errors.freedom is None
@@ -398,21 +386,9 @@ class WeightedOnce(Once):
 
     def widths(self, option: int, leads: bool) -> Floats:
         """By how much each estimated difference to ``option`` can be off, (n,)."""
-        parts, own, slack = self._parts, self._look.fit.own, self._look.fit.slack
-        apart = parts.apart(option)
-        corner = parts.solved.factor.high[parts.layout.before :, parts.layout.before :]
-        biased = parts.ridge * np.square(np.linalg.solve(corner, apart[parts.layout.before :])).sum(axis=0)
-        whole = np.einsum("ij,ij->j", apart, apart)
-        biased = np.minimum(biased, whole)
-        half = np.sqrt(biased) + self._multiplier * np.sqrt(whole - biased + own + own[option])
-        if slack > EXACT:
-            half = half * (1.0 + 4.0 * slack) if slack <= TOO_MUCH else np.full(half.size, np.inf)
-        return np.asarray(half)
-
-    def _linked(self, half: Floats, option: int) -> Floats:
-        half = np.where(np.isnan(half), np.inf, half)  # features link all options
-        half[option] = 0.0
-        return half
+        if self._look.fit.slack > UNSETTLED:
+            return np.full(self._group.size, np.inf)
+        return np.asarray(self._multiplier * np.sqrt(self._look.fit.variances_apart(option)))
 
 
 def independent_at_most(count: float, delta: float) -> float:

@@ -19,9 +19,9 @@ from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.boundary import Shares
-from noisewise.study.models.exact.twofold import sum_of
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.own_readings import own_readings, own_rows
+from noisewise.study.models.solver import two_sum
 from noisewise.study.models.sums import Sums, pool, totals
 
 #: Kinds of measurements whose scatter is pooled.
@@ -157,11 +157,11 @@ class Gathered:
     def _apart(self, measured: Mask, means: Floats) -> Floats:
         """How far means of one kind lie above the estimates, (n,): 0, exactly, where there is no other."""
         apart = np.zeros(means.size)
-        if len(self._parts) > 1 or self._fit.components:
+        if len(self._parts) > 1 or self._fit.connected:
             kinds = np.zeros(means.size, dtype=np.int64)
             for _, rows in self._parts:
                 kinds[np.unique(self._columns.plus[rows])] += 1
-            mixed = measured & ((kinds > 1) | bool(self._fit.components))
+            mixed = measured & ((kinds > 1) | self._fit.connected)
             apart[mixed] = (means - self._centre - self._fit.means)[mixed]
         return apart
 
@@ -203,10 +203,8 @@ def recentred(
     weight = totals(columns.plus[some], sigma[some] ** -2.0, n)
     others = np.bincount(columns.plus[~some], minlength=n) > 0
     alone, mixed = (weight > 0.0) & ~others, (weight > 0.0) & others
-    exactly = sum_of(robust, np.full(n, -sums.centre))
-    means, fine = np.where(alone, exactly.high, fit.means), fit.fine
-    if fine is not None:
-        fine = np.where(alone, exactly.low, fine)
+    high, low = two_sum(robust, np.full(n, -sums.centre))
+    means, fine = np.where(alone, high, fit.means), np.where(alone, low, fit.fine)
     if mixed.any():
         plain = totals(columns.plus[some], sign * columns.value[some] * sigma[some] ** -2.0, n)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -5,11 +5,12 @@ model's name: `noisewise.study.models.registry` finds the class, and `Analysis.m
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from noisewise.actions import ActionSet
+from noisewise.actions.independent import IndependentOptions
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
 from noisewise.study.evidence.half_widths import HalfWidths
@@ -18,10 +19,9 @@ from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.log.state import State
 from noisewise.study.models.boundary import Shares
 from noisewise.study.models.fit import Fit
-from noisewise.study.models.joint import Joint, Knowledge, LoadedJoint, SeparateJoint
+from noisewise.study.models.joint import Knowledge, separate_joint
 from noisewise.study.models.once import OneLook, SeparateOnce
 from noisewise.study.models.remedies import Remedy, more_scatter
-from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.sizes.variance_components import Likelihood, Sizes
 from noisewise.study.models.sums import Sums
 
@@ -93,10 +93,6 @@ class StudyModel(ABC):
         """Bounds on differences that hold at one look only."""
         return SeparateOnce(look)
 
-    def fits_of_moments(self, columns: Columns, sigma: Floats, deviation: float) -> tuple[Any, ...]:
-        """Fits of earlier moments that bounds will rest on, also once something more was told."""
-        return ()
-
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """How the values of options vary together, as far as differences to ``option`` are concerned.
 
@@ -105,12 +101,7 @@ class StudyModel(ABC):
             boundary: Bounds on them.
             option: One that was measured.
         """
-        return Knowledge(SeparateJoint(fit.own))
-
-    def first_knowledge(self, deviation: float) -> Joint:
-        """The same before anything is measured; ``deviation`` is in units of half the span."""
-        alone, shared = self.prior_parts(deviation)
-        return LoadedJoint(np.full(self.n, alone**2), shared)
+        return Knowledge(separate_joint(fit.own))
 
     def likelihood(self, columns: Columns, sigma: Floats) -> Likelihood:
         """The restricted likelihood of the sizes of deviations and extra scatter."""
@@ -118,28 +109,15 @@ class StudyModel(ABC):
 
     def assumptions(self, sizes: Sizes) -> list[str]:
         """What a certificate rests on because of this model, one sentence each."""
-        if self.choice.span is None:
-            return []
-        span = self.specification.value_scale.span_stated(self.choice.span)
-        return [f"no two options differ by more than {span}, as was stated (`span`)"]
+        return []
 
     def approximations(self, kinds: set[str]) -> list[str]:
         """Why the confidence is not exact with this model, given the kinds of error bars but known ones."""
         return []
 
-    @abstractmethod
-    def actions(self, view: RuleView) -> ActionSet:
-        """What a rule chooses from."""
-
-    @abstractmethod
-    def fill(self, rule_model: Any, view: RuleView, ridge: float) -> None:
-        """Fill a rule's fresh model with what was measured, or with the prior if the rule learns one by one.
-
-        Args:
-            rule_model: The model in the rule's state; None if the rule has none.
-            view: What the rule sees.
-            ridge: The rule's prior precision of every unknown.
-        """
+    def actions(self) -> ActionSet:
+        """What a policy chooses from."""
+        return IndependentOptions(self.n)
 
     def remedy(self, likelihood: Likelihood, sizes: Sizes, sums: Sums) -> Remedy | None:
         """What to do about a chi-square that is too large; None if nothing is known beyond the usual."""

@@ -7,8 +7,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.growing_order import GrowingOrder, Orders
 from noisewise.study.log.measurements import NO_BLOCK, Codes, Columns
-from noisewise.study.models.exact.network import totals as totals
-from noisewise.study.models.exact.twofold import sum_of
+from noisewise.study.models.solver import two_sum
 
 #: The parts of `Sums` that have an entry per row.
 ROWS = ("plus", "minus", "block", "value", "fine", "weight")
@@ -51,19 +50,9 @@ class Sums(NamedTuple):
         return self._replace(**some)
 
 
-class SharedUnknowns(NamedTuple):
-    """What options share: named blocks that were used, and options that were compared with others."""
-
-    blocks: Codes  # places in `Sums.blocks`
-    compared: Codes  # options
-
-
-def shared_unknowns(sums: Sums) -> SharedUnknowns:
-    """What the options of pooled measurements share."""
-    difference = sums.minus >= 0
-    blocks = np.unique(sums.block[~difference])
-    compared = np.unique(np.concatenate([sums.plus[difference], sums.minus[difference]]))
-    return SharedUnknowns(blocks[blocks > 0], compared)
+def totals(codes: Codes, weights: Floats, size: int) -> Floats:
+    """The sum of the weights of each code, (size,)."""
+    return np.asarray(np.bincount(codes, weights, size), dtype=np.float64)
 
 
 def block_places(columns: Columns, blocks: list[str]) -> Codes:
@@ -123,7 +112,7 @@ class Probes:
         apart -= fine[self._of_row]
         within = float(np.sum(weight * apart * apart))
         # Pooled values are few: only they are centred, and what rounding loses is kept.
-        means, lost = sum_of(means, np.where(self._minus < 0, -self._centre, 0.0))
+        means, lost = two_sum(means, np.where(self._minus < 0, -self._centre, 0.0))
         fine += lost
         return Sums(
             self._plus, self._minus, self._block, means, weights, self._blocks, self._centre, within,

@@ -373,7 +373,7 @@ def _draw(analysis: Analysis, count: int, rng: np.random.Generator, span: float 
     certified = not analysis.sigmas.waiting
     fit = analysis.certified if certified else analysis.estimates
     sums = analysis.certified_sums if certified else analysis.sums
-    if certified and analysis.columns.value.size and not fit.components:
+    if certified and analysis.columns.value.size and not fit.connected:
         boundary = analysis.boundary
         if isinstance(boundary, SeparateOptions):  # shares near 0 or 1 are known better than error bars say
             fit = fit._replace(own=boundary.variances())

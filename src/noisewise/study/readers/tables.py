@@ -128,6 +128,7 @@ def _delimited(text: str, name: str) -> Grid:
     if len(kept) > _LARGE:
         return Grid(_large(kept, best, name), title=comments, comma=best == ";")
     rows = list(_csv_rows(kept, best))
+    _refuse_ragged(rows, most[1])
     hashed = [row for row in _csv_rows(comments.replace("#", ""), best) if len(row) == most[1] > 1]
     first = next((row for row in rows if any(row)), [])
     if hashed and sum(bool(_NUMERIC.match(cell)) for cell in first) >= 0.5 * len(
@@ -135,6 +136,16 @@ def _delimited(text: str, name: str) -> Grid:
     ):  # the header is the last comment
         rows.insert(0, [cell.strip() for cell in hashed[-1]])
     return _grid(rows, title=comments)._replace(comma=best == ";")
+
+
+def _refuse_ragged(rows: list[list[str]], width: int) -> None:
+    """Refuse a row with more or fewer cells than all rows around it: it was cut or shifted."""
+    whole = [k for k, row in enumerate(rows) if len(row) == width]
+    for k, row in enumerate(rows[: whole[-1]] if len(whole) >= max(2, len(rows) - 2) else []):
+        if whole[0] < k and len(row) != width and sum(map(bool, row)) > 1:
+            raise ValueError(
+                f"row {k} has {len(row)} cells, and the others have {width}: {','.join(row)[:60]!r}."
+            )
 
 
 def _csv_rows(text: str, sign: str) -> Iterator[list[str]]:
@@ -147,11 +158,13 @@ def _csv_rows(text: str, sign: str) -> Iterator[list[str]]:
 
 def _by_blanks(text: str) -> list[list[str]]:
     """Columns that are set apart by blanks, as R and many programs print them."""
-    lines = [re.sub(r"(?:(?<=\s)|^)[|±](?=\s|$)", "", line).strip() for line in text.splitlines()]
+    lines = [re.sub(r"(?<=\s)\|(?=\s|$)", "", line).strip() for line in text.splitlines()]
     lines = [line for line in lines if line.strip("-+=| ")]  # signs between columns, and rules
-    rows = [re.split(r"\s{2,}|\s(?=[-\d.]+(?:\s|$))", line) for line in lines]
-    plain = [line.split() for line in lines]
-    for found in (plain, rows):
+    apart = [re.sub(r"\s(?:±|\+/-)\s", " ", line) for line in lines]
+    joined = [re.sub(r"\s+(?:±|\+/-)\s*", "±", line) for line in lines]
+    rows = [re.split(r"\s{2,}|\s(?=[-\d.]+(?:\s|$))", line) for line in apart]
+    ways = [[line.split() for line in one] for one in (joined, apart)]
+    for found in (*(ways if len(ways[0][0]) == len(ways[0][-1]) else ways[::-1]), rows):
         widths = Counter(map(len, found[1:]))
         width, often = widths.most_common(1)[0] if widths else (0, 0)
         if width > 1 and often >= max(2, 0.8 * len(found) - 1) and len(found[0]) in (width, width - 1):

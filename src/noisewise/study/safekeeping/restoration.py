@@ -7,14 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from noisewise.core.support.files import sync, written_whole
+from noisewise.study.log.export import copy_studies
 from noisewise.study.safekeeping.verification import verify_log
 from noisewise.study.stores.address import open_store
-from noisewise.study.stores.database.schema import new_id, write_roll
-from noisewise.study.stores.database.sql import SqlStorage
 from noisewise.study.stores.protocol import StoreChangedError
-from noisewise.study.stores.sqlite.identity import Watch
-from noisewise.study.stores.sqlite.leftovers import ENDINGS, beside, check_log
-from noisewise.study.stores.sqlite.sqlite import SqliteDatabase, copy_file, mark_file, writing_pool
+from noisewise.study.stores.sqlite import ENDINGS, beside
 
 
 def replace_store(source: Path, target: Path, timeout: float) -> Path | None:
@@ -26,9 +23,8 @@ def replace_store(source: Path, target: Path, timeout: float) -> Path | None:
             raise ValueError(f"`backup` must be whole; {verdict} Nothing was changed.")
     with written_whole(target) as draft:
         draft.unlink()
+        # A store of its own: processes that still have the old one open will notice.
         _copy(source, draft)
-        # A store of its own from now on: processes that still have the old one open will notice.
-        _rename_inside(draft)
         held = _hold(target, timeout) if target.exists() and _belongs_together(target) else None
         try:
             kept = _move_aside(target)
@@ -40,41 +36,20 @@ def replace_store(source: Path, target: Path, timeout: float) -> Path | None:
 
 def _copy(source: Path, draft: Path) -> None:
     storage = open_store(source, read_only=True)
-    assert isinstance(storage, SqlStorage)
     try:
-        database = storage._database
-        assert isinstance(database, SqliteDatabase)
-        with database.reader().begin() as connection:
-            connection.rows("SELECT 1 FROM sqlite_master LIMIT 1")
-            copy_file(connection, draft)
+        copy_studies(storage, draft)
     finally:
         storage.close()
 
 
-def _rename_inside(draft: Path) -> None:
-    pool = writing_pool(draft)
-    try:
-        with pool.connect() as connection:
-            connection.rows("PRAGMA journal_mode = WAL")
-        with pool.begin() as connection:
-            connection.rows("UPDATE noisewise_schema SET id = :id", {"id": new_id()})
-            write_roll(connection)
-            mark_file(connection)
-    finally:
-        pool.dispose()
-
-
 def _belongs_together(target: Path) -> bool:
     """Whether the write-ahead log is the file's own; one that is not stays as it is."""
-    watch = Watch(target)  # never opened and closed past it: see there
     try:
-        check_log(watch)
+        open_store(target, read_only=True).close()
     except StoreChangedError:
         return False
     except (OSError, ValueError):  # too damaged to say
         return True
-    finally:
-        watch.close()
     return True
 
 

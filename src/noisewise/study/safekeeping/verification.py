@@ -9,13 +9,19 @@ from typing import Any
 from noisewise.core.support.words import counted
 from noisewise.study.certificate.certificate import claimed_in
 from noisewise.study.creation import compare_certificate, load_study
-from noisewise.study.log.export import FORMAT, chained_events, lines_of, read_log, rebuild_study
+from noisewise.study.log.events import events_in, specification_in
+from noisewise.study.log.export import FORMAT, lines_of, parse_log, rebuild_study
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import replay
 from noisewise.study.stores.address import POSTGRES, open_store
-from noisewise.study.stores.chain import first_misfit
-from noisewise.study.stores.protocol import DamagedError, MemoryStorage, Storage
-from noisewise.study.stores.sqlite.identity import Watch
+from noisewise.study.stores.protocol import (
+    DamagedError,
+    MemoryStorage,
+    Row,
+    Storage,
+    first_misfit,
+    not_fitting,
+)
 
 STORE, EXPORT, CERTIFICATE = "store", "export", "certificate"
 
@@ -76,15 +82,13 @@ def is_export(text: str) -> bool:
 
 
 def _is_database(path: Path) -> bool:
+    from noisewise.study.stores.sqlite import is_database
+
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no file {str(path)!r}: give a store, an exported log, or a certificate."
         )
-    watch = Watch(path)  # never opened and closed past it: see there
-    try:
-        return watch.header().is_sqlite
-    finally:
-        watch.close()
+    return is_database(path)
 
 
 def _verify_store(place: Any, study: str | None) -> list[Verdict]:
@@ -100,7 +104,7 @@ def _verify_store(place: Any, study: str | None) -> list[Verdict]:
             return [Verdict(STORE, study or "", 0, "", problem=problem)]
         names = storage.names()
         if study is not None and study not in names:
-            storage.specification(study)  # refuses, listing the names
+            storage.read(study, 0, 0)  # refuses, listing the names
         return [_verify_study(storage, name) for name in names if study in (None, name)]
     except DamagedError as damage:
         return [Verdict(STORE, study or "", 0, "", event=damage.event, problem=str(damage))]
@@ -111,35 +115,32 @@ def _verify_store(place: Any, study: str | None) -> list[Verdict]:
 
 def _verify_study(storage: Storage, name: str) -> Verdict:
     try:
-        events = chained_events(storage, name)
-        replay(Specification.from_plain(storage.specification(name)), events)
+        return _verify_rows(STORE, name, storage.read(name))
     except DamagedError as damage:
-        before = max(0, (damage.event or 1) - 1)
-        return Verdict(STORE, name, before, "", event=damage.event, problem=str(damage))
-    except ValueError as problem:
-        return Verdict(STORE, name, 0, "", problem=str(problem))
-    head = events[-1].hash if events else ""
-    return Verdict(STORE, name, len(events), head)
+        return Verdict(STORE, name, 0, "", event=damage.event, problem=str(damage))
 
 
 def _verify_export(lines: Iterable[str]) -> Verdict:
     try:
-        found = read_log(iter(lines))
-        specification = Specification.from_plain(found.specification)
+        found = parse_log(iter(lines))
     except ValueError as problem:
         return Verdict(EXPORT, "", 0, "", problem=str(problem))
-    misfit, head = first_misfit(found.start, found.events)
+    return _verify_rows(EXPORT, found.name, found.rows)
+
+
+def _verify_rows(what: str, name: str, rows: list[Row]) -> Verdict:
+    """Whether a log fits its hashes, and is the log of a study."""
+    misfit = first_misfit(rows)
+    fitting = rows[: len(rows) if misfit is None else misfit]
+    head, count = (fitting[-1].hash.hex(), len(fitting) - 1) if fitting else ("", 0)
+    if misfit is not None:
+        return Verdict(what, name, count, head, misfit or None, str(not_fitting(name, misfit)))
     try:
-        found.check()
-    except DamagedError as damage:
-        fitting = len(found.events) if misfit is None else misfit - 1
-        return Verdict(EXPORT, found.name, fitting, head, misfit, str(damage))
-    try:
-        replay(specification, found.events)
+        specification = Specification.from_plain({**specification_in(rows, name), "name": name})
+        replay(specification, events_in(rows))
     except ValueError as problem:
-        event = getattr(problem, "event", None)
-        return Verdict(EXPORT, found.name, len(found.events), head, event, str(problem))
-    return Verdict(EXPORT, found.name, len(found.events), head)
+        return Verdict(what, name, count, head, getattr(problem, "event", None), str(problem))
+    return Verdict(what, name, count, head)
 
 
 def _verify_certificate(text: str, store: Any, study: str | None) -> Verdict:

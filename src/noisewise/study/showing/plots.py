@@ -26,7 +26,9 @@ ALIKE = 0.9
 class Drawn(Protocol):
     """What charts need of a study."""
 
-    specification: Specification
+    @property
+    def specification(self) -> Specification:
+        """The question."""
 
     def analysis(self) -> Analysis:
         """The fits."""

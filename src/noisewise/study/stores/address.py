@@ -49,10 +49,10 @@ def open_store(
     if place == MEMORY:
         return MemoryStorage()
     if place.startswith(POSTGRES):
-        from noisewise.study.stores.postgres import open_postgres
+        from noisewise.study.stores.postgres import PostgresStorage
 
-        return open_postgres(place, create=create, read_only=read_only, timeout=timeout)
-    from noisewise.study.stores.sqlite.sqlite import open_sqlite
+        return PostgresStorage(place, create=create, read_only=read_only, timeout=timeout)
+    from noisewise.study.stores.sqlite import open_sqlite
 
     return open_sqlite(path_of(place), create=create, read_only=read_only, timeout=timeout, durable=durable)
 

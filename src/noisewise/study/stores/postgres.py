@@ -1,172 +1,255 @@
-"""Studies in a PostgreSQL database: the same tables, for many machines."""
+"""Logs in a PostgreSQL database, written and read from any number of machines."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
-from sqlalchemy import create_engine
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
-
-from noisewise.study.stores.database.connection import Connection, DriverError
-from noisewise.study.stores.database.dialect import OwnPool
-from noisewise.study.stores.database.schema import check_version, id_of, make_tables, version_of
-from noisewise.study.stores.database.sql import SqlStorage
-from noisewise.study.stores.postgres_pool import PostgresConnection, PostgresPool
+from noisewise.study.stores.protocol import AnswerLostError, Row, check_name
 from noisewise.study.stores.secrets import HARMLESS, HIDDEN, without
-from noisewise.study.stores.turns import Turns, on_fork
+from noisewise.study.stores.tables import STORE, ConnectionPool, LogTables, LogTransaction
 
-#: Two who make the tables at once wait for each other, and those who queue for a study do so beside this
-#: number: it is that of nothing else.
-_MAKING = 0x4E577374
+if TYPE_CHECKING:
+    import psycopg
+
+Answer = TypeVar("Answer")
+#: A lock for those who make the tables or change the list of studies: it is that of nothing else.
+_LIST = 0x4E577374
 #: What PostgreSQL calls a lock that did not come, a full disk, missing rights, read-only transactions.
 LOCK_TIMEOUT, DISK_FULL, FORBIDDEN, READ_ONLY = "55P03", "53100", "42501", "25006"
-#: Threads of this process queue here before they queue at the server.
-_TURNS = Turns()
+_NO_TABLE = "42P01"
+_HOLD_LIST = f"SELECT pg_advisory_xact_lock({_LIST})"
+_LOCK = "SELECT 1 FROM noisewise_studies WHERE study = ? FOR UPDATE"
+# Not by to_regclass, which may answer from what this connection looked up before.
+_HAS_TABLE = "SELECT 1 FROM pg_class WHERE relname = ? AND pg_table_is_visible(oid)"
 
 
-class PostgresDatabase:
-    """An address, with one pool of connections."""
+class PostgresStorage:
+    """A database that holds logs; made by `noisewise.open_store`."""
 
-    locks_rows = True
-
-    def __init__(self, address: str, *, read_only: bool, timeout: float) -> None:
-        try:
-            url = make_url(address).set(drivername="postgresql+psycopg")
-        except ArgumentError:
-            raise ValueError(
-                "`store` must be an address like postgresql://user@host/database; this one cannot be read."
-            ) from None
-        hidden = {name: value for name, value in url.query.items() if name not in HARMLESS}
-        self._secrets = [text for text in (url.password, *map(str, hidden.values())) if text]
-        self.label = _label(url)
-        # Out of the address, which libraries like to print.
-        url = url.difference_update_query(hidden)
+    def __init__(self, address: str, *, create: bool, read_only: bool, timeout: float) -> None:
+        known = _parsed(address)
+        hidden = {name: value for name, value in known.items() if name not in HARMLESS}
+        self._secrets = [str(value) for value in hidden.values() if value]
+        self._label = _label(known)
         self._timeout, self._read_only = timeout, read_only
         settings = f"-c lock_timeout={round(1000.0 * timeout)} -c idle_in_transaction_session_timeout=60000"
         if read_only:
             settings += " -c default_transaction_read_only=on"
-        theirs = {name: value for name, value in hidden.items() if name != "options"}
-        settings = " ".join([*([str(hidden["options"])] if "options" in hidden else []), settings])
-        known: dict[str, Any] = {"options": settings, "connect_timeout": max(2, round(timeout)), **theirs}
-        try:
-            engine = create_engine(url, connect_args=known, pool_pre_ping=True)
-        except (ModuleNotFoundError, NoSuchModuleError) as missing:
-            raise ModuleNotFoundError(
-                "a PostgreSQL store needs the package 'psycopg': install noisewise with its extra, "
-                "pip install 'noisewise[postgres]'.",
-                name="psycopg",
-            ) from missing
-        self._pool = OwnPool(PostgresPool(engine))
+        known["options"] = " ".join([*([str(known["options"])] if "options" in known else []), settings])
+        self._arguments = {"connect_timeout": max(2, round(timeout)), **known}
+        self._pool = ConnectionPool(_close, _is_idle)
+        weakref.finalize(self, self._pool.close)
+        self._numbers: dict[str, int] = {}  # a study keeps its number when it is renamed
+        self.id: str | None = None
+        if create and not read_only:
+            self._make()
+        self.id = self._read(LogTables.open)
 
-    def reader(self) -> PostgresPool:
-        """All connections may read."""
-        return self._pool.get()
+    def __repr__(self) -> str:
+        return f"PostgresStorage({self._label})"
 
-    def writer(self) -> PostgresPool:
-        """And write, unless opened for reading."""
-        if self._read_only:
-            raise PermissionError(f"{self.label} was opened for reading only. Nothing was written.")
-        return self.reader()
+    def create(self, name: str, rows: Sequence[Row]) -> None:
+        """Begin a log."""
+        with self._writing() as tables:
+            tables.run(_HOLD_LIST)
+            tables.create(check_name(name), rows)
+
+    def names(self) -> list[str]:
+        """The studies there are."""
+        return list(self._read(LogTables.studies))
+
+    def read(self, name: str, first: int = 0, last: int | None = None) -> list[Row]:
+        """The rows from one number to another."""
+        if first == 0:  # by whoever opens a study: others may have given the name to another one
+            self._numbers.pop(name, None)
+        study = self._number(name)
+        return self._read(lambda tables: tables.read(study, first, last))
+
+    @contextmanager
+    def transaction(self, name: str) -> Iterator[LogTransaction]:
+        """One log, while nobody else can append to it."""
+        study = self._number(name)
+        with self._writing() as tables:
+            tables.run(_LOCK, study)  # others who write to it wait here, in the order in which they came
+            yield LogTransaction(tables, study)
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a study another name."""
+        with self._writing() as tables:
+            tables.run(_HOLD_LIST)
+            tables.rename(name, check_name(new))
+        self._numbers.pop(name, None)
 
     def close(self) -> None:
         """Close all connections."""
         self._pool.close()
 
-    def check(self) -> None:
-        """Nothing: every read of a log compares the store's id."""
+    def _make(self) -> None:
+        """Make the tables, unless they are there."""
+        if self._read(lambda tables: tables.has(STORE)):
+            return
+        with self._writing() as tables:
+            tables.run(_HOLD_LIST)
+            if not tables.has(STORE):
+                tables.make(bytes="BYTEA", by_key="")
 
-    def stamp(self, connection: Connection) -> None:
-        """Not needed."""
+    def _number(self, name: str) -> int:
+        if name not in self._numbers:
+            self._numbers[name] = self._read(lambda tables: tables.study(name))
+        return self._numbers[name]
+
+    def _tables(self, connection: "psycopg.Connection") -> "_PostgresTables":
+        return _PostgresTables(connection.cursor(), self._label, self.id, "%s")
+
+    def _read(self, action: Callable[["_PostgresTables"], Answer]) -> Answer:
+        import psycopg
+
+        with self._explained():
+            try:
+                with self._pool.take(self._connect) as connection:
+                    return action(self._tables(connection))
+            except psycopg.Error as error:
+                if not self._is_lost(error):
+                    raise
+            self._pool.close()  # the server ended this connection, and the others with it
+            with self._pool.take(self._connect) as connection:
+                return action(self._tables(connection))
 
     @contextmanager
-    def turn(self, study: int, patience: float, meanwhile: Callable[[], object] | None) -> Iterator[bool]:
-        """In a queue at the server, which ends with the transaction, however that ends.
-
-        The server does not say who is next: nothing is done meanwhile.
-        """
-        place = (self.label, study)
-        if self._read_only or _TURNS.holds(place):
-            yield True
-            return
-        with _TURNS.take(place, patience) as first:
-            connection = self._queue(study, patience) if first else None
+    def _writing(self) -> Iterator["_PostgresTables"]:
+        if self._read_only:
+            raise PermissionError(f"{self._label} was opened for reading only. Nothing was written.")
+        with self._explained(), self._begun() as connection:
             try:
-                yield connection is not None
-            finally:
-                if connection is not None:
-                    with suppress(DriverError):
-                        connection.close()
+                yield self._tables(connection)
+                self._commit(connection)
+            except BaseException:
+                with suppress(Exception):  # the first error is the one to report
+                    if not _is_idle(connection):
+                        connection.execute("ROLLBACK")
+                raise
 
-    def _queue(self, study: int, patience: float) -> PostgresConnection | None:
-        """A connection that has the turn."""
-        connection = None
+    @contextmanager
+    def _begun(self) -> Iterator["psycopg.Connection"]:
+        """A connection that is alive, in a transaction."""
+        import psycopg
+
+        with ExitStack() as stack:
+            connection = stack.enter_context(self._pool.take(self._connect))
+            try:
+                connection.execute("BEGIN")
+            except psycopg.Error as error:
+                if not self._is_lost(error):
+                    raise
+                connection.close()
+                self._pool.close()
+                connection = stack.enter_context(self._pool.take(self._connect))
+                connection.execute("BEGIN")
+            yield connection
+
+    def _commit(self, connection: "psycopg.Connection") -> None:
+        import psycopg
+
         try:
-            connection = self.reader().connect()
-            connection.rows(f"SET LOCAL lock_timeout = {max(1, round(1000.0 * patience))}")
-            connection.rows(f"SELECT pg_advisory_xact_lock({_MAKING}, {study})")
-            return connection
-        except DriverError:  # the change itself will say what is wrong, or go ahead
-            if connection is not None:
-                with suppress(DriverError):
-                    connection.close()
-            return None
+            send_commit(connection)
+        except psycopg.Error as error:
+            if not self._is_lost(error):
+                raise  # the server answered, and said no
+            said = str(self._explain(error)).split(" Nothing was written")[0]
+            raise AnswerLostError(said) from error
 
-    def integrity(self) -> str | None:
-        """The server looks after its files itself."""
-        return None
+    def _connect(self) -> "psycopg.Connection":
+        import psycopg
 
-    def surely_undone(self, error: DriverError) -> bool:
-        """The server answered, and is still there: it said no."""
-        state = getattr(error.orig, "sqlstate", None)
-        return not (error.lost or state is None or state.startswith(("08", "57")))
+        return psycopg.connect(autocommit=True, **self._arguments)
 
-    def explain(self, error: DriverError) -> Exception:
-        """What went wrong, in a sentence."""
-        state = getattr(error.orig, "sqlstate", None)
-        said = without(str(error.orig), self._secrets).strip()
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Errors of the driver as one sentence each."""
+        import psycopg
+
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._explain(error) from error
+
+    def _is_lost(self, error: Any) -> bool:
+        state = getattr(error, "sqlstate", None)
+        return state is None or state.startswith(("08", "57"))
+
+    def _explain(self, error: Any) -> Exception:
+        state = getattr(error, "sqlstate", None)
+        said = without(str(error), self._secrets).strip()
         reason = said.splitlines()[0] if said else "no reason given"
         if state == LOCK_TIMEOUT:
             return TimeoutError(
-                f"waited {self._timeout:g} s for another writer of {self.label}. Nothing was written; "
+                f"waited {self._timeout:g} s for another writer of {self._label}. Nothing was written; "
                 "run again."
             )
         if state == DISK_FULL:
             return OSError(
-                f"{self.label} cannot grow: the server's disk is full. Nothing was written, nothing is lost."
+                f"{self._label} cannot grow: the server's disk is full. Nothing was written, nothing is lost."
             )
         if state in (FORBIDDEN, READ_ONLY):
-            return PermissionError(f"{self.label} may not be written: {reason}. Nothing was written.")
-        if error.lost or state is None or state.startswith(("08", "57")):
+            return PermissionError(f"{self._label} may not be written: {reason}. Nothing was written.")
+        if state == _NO_TABLE:
+            return ValueError(f"{self._label} holds no studies of noisewise. Nothing was changed.")
+        if self._is_lost(error):
             return ConnectionError(
-                f"the connection to {self.label} was lost or refused ({reason}). Nothing was written; "
+                f"the connection to {self._label} was lost or refused ({reason}). Nothing was written; "
                 "run again."
             )
-        return OSError(f"{self.label} cannot be used: {reason}. Nothing was written.")
+        return OSError(f"{self._label} cannot be used: {reason}. Nothing was written.")
 
 
-def open_postgres(address: str, *, create: bool, read_only: bool, timeout: float) -> SqlStorage:
-    """The studies in a database; the tables are made if they are not there and ``create`` is set."""
-    database = PostgresDatabase(address, read_only=read_only, timeout=timeout)
+class _PostgresTables(LogTables):
+    def has(self, table: str) -> bool:
+        """Whether there is such a table."""
+        return self.run(_HAS_TABLE, table).fetchone() is not None
+
+
+def send_commit(connection: "psycopg.Connection") -> None:
+    """The one moment after which only the store knows what became of a change."""
+    connection.execute("COMMIT")
+
+
+def _close(connection: "psycopg.Connection") -> None:
+    connection.close()
+
+
+def _is_idle(connection: "psycopg.Connection") -> bool:
+    from psycopg.pq import TransactionStatus
+
+    return not connection.closed and connection.info.transaction_status == TransactionStatus.IDLE
+
+
+def _parsed(address: str) -> dict[str, Any]:
+    """The parts of an address, by their names in libpq."""
     try:
-        with database.reader().connect() as connection:
-            found = version_of(connection, database.label)
-        if found is None and create and not read_only:
-            with database.writer().begin() as connection:
-                connection.rows(f"SELECT pg_advisory_xact_lock({_MAKING})")
-                make_tables(connection)
-                found = version_of(connection, database.label)
-        with database.reader().connect() as connection:
-            check_version(found, database.label)
-            return SqlStorage(database, id_of(connection, database.label))
-    except DriverError as error:
-        raise database.explain(error) from error
+        from psycopg import ProgrammingError, conninfo
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            "a PostgreSQL store needs the package 'psycopg': install noisewise with its extra, "
+            "pip install 'noisewise[postgres]'.",
+            name="psycopg",
+        ) from missing
+    try:
+        return dict(conninfo.conninfo_to_dict(address.replace("postgresql+psycopg://", "postgresql://", 1)))
+    except ProgrammingError:
+        raise ValueError(
+            "`store` must be an address like postgresql://user@host/database; this one cannot be read."
+        ) from None
 
 
-def _label(url: URL) -> str:
-    """The address without what must not be read by others."""
-    shown = {name: value if name in HARMLESS else HIDDEN for name, value in url.query.items()}
-    return url.set(query=shown).render_as_string(hide_password=True).replace("+psycopg", "")
-
-
-on_fork(_TURNS.forget)
+def _label(known: dict[str, Any]) -> str:
+    """The address without what others must not read."""
+    parts = {name: quote(str(value), safe="/") for name, value in known.items()}
+    user, host, port, database = (parts.pop(name, "") for name in ("user", "host", "port", "dbname"))
+    password = f":{HIDDEN}" if parts.pop("password", None) else ""
+    if host.startswith("/"):
+        parts, host = {"host": host, **parts}, ""
+    shown = "&".join(f"{name}={value if name in HARMLESS else HIDDEN}" for name, value in parts.items())
+    at, port = "@" if user or password else "", f":{port}" if port else ""
+    return f"postgresql://{user}{password}{at}{host}{port}/{database}{f'?{shown}' if shown else ''}"

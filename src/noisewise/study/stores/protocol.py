@@ -1,42 +1,43 @@
-"""Where studies are kept: a specification and an append-only log of events per study, behind seven methods.
+"""Where logs are kept: a protocol of six methods, the chain of hashes, and a store in memory.
 
-The state of a study is a function of its specification and its log: nothing else is stored, nothing is
-changed or deleted. Events are plain dictionaries of JSON values, so that any store can keep them.
+A log is a list of rows. Row 0 holds what the study was made with, every later row an event. The hash of a row
+covers the hash before it, so the last one, the head, identifies the whole log. Stores keep rows and do not
+look into them; they never change or delete one.
 """
 
-import itertools
-import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
 from noisewise.core.support.checks import nearest
-from noisewise.study.stores.turns import Turns
 
+#: What the hash of row 0 continues. It changes when the meaning of the hashes does.
+START = sha256(b"noisewise log 3").digest()
 #: Names of studies that a message lists at most.
 MOST_NAMED = 10
-#: Events that are copied together.
-TOGETHER = 1000
 
 
-class Event(NamedTuple):
-    """Something that happened in a study."""
+class Row(NamedTuple):
+    """One record of a log."""
 
-    number: int  # 1 for the first
-    at: float  # seconds since 1970, UTC
-    kind: str
-    body: dict[str, Any]
-    append: str = ""  # a random id of what was appended together, kept with its first event
-    hash: str = ""  # of this event and all before it, in hexadecimal; see `noisewise.study.stores.chain`
+    number: int
+    id: str  # of the change that wrote it
+    record: bytes  # JSON
+    hash: bytes
 
 
 class LogMovedOnError(RuntimeError):
-    """Somebody else appended to the log meanwhile: read on, and decide again."""
+    """The log has other events than the caller expected: read on, and decide again."""
 
 
 class NameTakenError(ValueError):
     """There is a study of this name already."""
+
+
+class AnswerLostError(ConnectionError):
+    """A commit was sent, and it is not known whether it took effect."""
 
 
 class OutcomeUnknownError(OSError):
@@ -55,26 +56,30 @@ class DamagedError(ValueError):
         self.event = event  # the first one that does not fit, if it is one
 
 
+class Transaction(Protocol):
+    """One log, to which nobody else can append until the transaction ends."""
+
+    def read(self, first: int) -> list[Row]:
+        """All rows from this number on."""
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add rows at the end."""
+
+
 class Storage(Protocol):
     """What a store must be able to do; `noisewise.testing.check_storage` checks it."""
 
-    def create(self, name: str, specification: dict[str, Any]) -> None:
-        """Begin a study with an empty log; refuse a name that is taken."""
+    def create(self, name: str, rows: Sequence[Row]) -> None:
+        """Begin a log with row 0, or with all rows of another one; refuse a name that is taken."""
 
     def names(self) -> list[str]:
         """The studies there are, the oldest first."""
 
-    def specification(self, name: str) -> dict[str, Any]:
-        """What a study was created with; refuse an unknown name."""
+    def read(self, name: str, first: int = 0, last: int | None = None) -> list[Row]:
+        """The rows from one number to another, or to the end; refuse an unknown name."""
 
-    def append(self, name: str, after: int, events: list[Event]) -> list[Event] | None:
-        """Append events all or none; `LogMovedOnError` unless the log ends with number ``after``.
-
-        A store that keeps the chain of hashes returns the events with theirs; any other returns None.
-        """
-
-    def read(self, name: str, after: int = 0) -> list[Event]:
-        """The events with numbers above ``after``, in order."""
+    def transaction(self, name: str) -> AbstractContextManager[Transaction]:
+        """Wait until nobody else writes to the log. Commits at the end; rolls back after an error."""
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name; refuse one that is taken."""
@@ -83,134 +88,99 @@ class Storage(Protocol):
         """Let go of files and connections; what was appended stays."""
 
 
-METHODS = ("create", "names", "specification", "append", "read", "rename", "close")
-#: What a store may have besides: ``turn(name, patience, meanwhile)``, a context in which no other process
-#: decides what to append to this study (it yields whether the turn came in time, append must not rely on it,
-#: and it may call ``meanwhile`` while it is next in line); ``keeps_hashes``, whether it keeps the chain of
-#: hashes and compares what it reads with it; ``page(name, after, most)``, at most so many of the events that
-#: ``read`` gives, without reading all of them; and ``numbers(name, kind, text)``, those of the events of a
-#: kind (None: of any) whose body, as `to_json` writes it and in small letters, has a text in it. One that is
-#: on another machine, and decides itself what is appended, has ``take_whole(name, specification,
-#: events)`` for a whole log, and ``exported(name)``, the lines of one.
-ABILITIES = ("turn", "keeps_hashes", "page", "numbers", "take_whole", "exported")
+METHODS = ("create", "names", "read", "transaction", "rename", "close")
 
 
-def page_of(storage: Storage, name: str, after: int, most: int) -> list[Event]:
-    """At most so many events with numbers above ``after``, in order."""
-    page: Callable[[str, int, int], list[Event]] | None = getattr(storage, "page", None)
-    return storage.read(name, after)[:most] if page is None else page(name, after, most)
+def link(before: bytes, id: str, record: bytes) -> bytes:
+    """The hash of a row that follows another one; empty if its parts are not of the right types."""
+    try:
+        return sha256(b"%b%d %b %b" % (before, len(id), id.encode(), record)).digest()
+    except (TypeError, AttributeError, UnicodeEncodeError):
+        return b""
 
 
-def numbers_of(storage: Storage, name: str, kind: str | None = None, text: str = "") -> list[int]:
-    """The numbers of events of a kind, or of any, whose body has a text in it, in small letters or large."""
-    wanted = to_json(text)[1:-1].lower()
-    found: Callable[[str, str | None, str], list[int]] | None = getattr(storage, "numbers", None)
-    if found is not None:
-        return found(name, kind, wanted)
-    return [
-        event.number
-        for event in storage.read(name)
-        if kind in (None, event.kind) and wanted in to_json(event.body).lower()
-    ]
+def follow(before: Row | None, id: str, record: bytes) -> Row:
+    """The row that continues a log after another row, or begins one."""
+    number, head = (0, START) if before is None else (before.number + 1, before.hash)
+    return Row(number, id, record, link(head, id, record))
+
+
+def first_misfit(rows: Iterable[Row]) -> int | None:
+    """The number of the first row of a whole log that does not continue the row before it."""
+    head = START
+    for number, row in enumerate(rows):
+        head = link(head, row.id, row.record)
+        if (row.number, row.hash) != (number, head):
+            return number
+    return None
 
 
 class MemoryStorage:
     """A store that lives as long as the process."""
 
     def __init__(self) -> None:
-        self._specifications: dict[str, str] = {}
-        self._logs: dict[str, list[Event]] = {}
-        self._lock = threading.Lock()
-        self._turns = Turns()
+        self._logs: dict[str, list[Row]] = {}
+        self._lock = threading.RLock()
 
-    def create(self, name: str, specification: dict[str, Any]) -> None:
-        """Begin a study with an empty log."""
-        plain = to_json(specification)
+    def create(self, name: str, rows: Sequence[Row]) -> None:
+        """Begin a log."""
         with self._lock:
             refuse_taken(name, self._logs)
-            self._specifications[name] = plain
-            self._logs[name] = []
+            self._logs[name] = list(rows)
 
     def names(self) -> list[str]:
         """The studies there are."""
         return list(self._logs)
 
-    def specification(self, name: str) -> dict[str, Any]:
-        """What a study was created with."""
-        self._log(name)
-        found: dict[str, Any] = json.loads(self._specifications[name])
-        return found
+    def read(self, name: str, first: int = 0, last: int | None = None) -> list[Row]:
+        """The rows from one number to another."""
+        return self._log(name)[first : None if last is None else last + 1]
 
-    def append(self, name: str, after: int, events: list[Event]) -> None:
-        """Append events all or none."""
-        check_numbers(after, events)
-        # What is in memory only is not hashed twice: the study does it.
-        kept = list(_copies(events))
+    @contextmanager
+    def transaction(self, name: str) -> Iterator["_MemoryTransaction"]:
+        """One log for this thread alone."""
         with self._lock:
             log = self._log(name)
-            if len(log) != after:
-                raise moved_on(name, len(log), after)
-            log.extend(kept)
-
-    def read(self, name: str, after: int = 0) -> list[Event]:
-        """The events with numbers above ``after``."""
-        return self._log(name)[after:]
+            transaction = _MemoryTransaction(log)
+            yield transaction
+            log.extend(transaction.added)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
         with self._lock:
             self._log(name)
             refuse_taken(new, self._logs)
-            for table in (self._logs, self._specifications):
-                renamed = {new if key == name else key: value for key, value in table.items()}
-                table.clear()
-                table.update(renamed)  # type: ignore[arg-type]
-
-    def turn(
-        self, name: str, patience: float, meanwhile: Callable[[], object] | None = None
-    ) -> AbstractContextManager[bool]:
-        """A context in which no other thread decides on what to append to this study."""
-        return self._turns.take(name, patience)
+            self._logs = {new if key == name else key: log for key, log in self._logs.items()}
 
     def close(self) -> None:
         """Nothing to let go of."""
 
-    def _log(self, name: str) -> list[Event]:
-        if name not in self._logs:
-            raise unknown(name, self._logs)
-        return self._logs[name]
+    def _log(self, name: str) -> list[Row]:
+        try:
+            return self._logs[name]
+        except KeyError:
+            raise unknown(name, self._logs) from None
 
 
-def _copies(events: Iterable[Event]) -> Iterator[Event]:
-    """Events as JSON would give them back; some at a time, which is quicker than each by itself."""
-    rest = iter(events)
-    while some := list(itertools.islice(rest, TOGETHER)):
-        bodies = json.loads(to_json([event.body for event in some]))
-        for event, body in zip(some, bodies, strict=True):
-            yield Event(event.number, event.at, event.kind, body, event.append)
+class _MemoryTransaction:
+    def __init__(self, log: list[Row]) -> None:
+        self._log = log
+        self.added: list[Row] = []
 
+    def read(self, first: int) -> list[Row]:
+        return self._log[first:]
 
-def to_json(content: Any) -> str:
-    """Plain JSON in ASCII: exact for floats, fit for any database, and the same for the same content."""
-    try:
-        return json.dumps(content, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError) as problem:
-        raise ValueError(f"events and specifications must be plain JSON values; {problem}.") from None
-
-
-def check_numbers(after: int, events: list[Event]) -> None:
-    """Numbers of events follow each other without gaps."""
-    # Events of a large table are made one by one, and know their numbers without that.
-    for place, number in enumerate(getattr(events, "numbers", None) or (e.number for e in events), after + 1):
-        if number != place:
-            raise ValueError(f"events must be numbered on from {after}; got {number}, not {place}.")
+    def append(self, rows: Sequence[Row]) -> None:
+        self.added.extend(rows)
 
 
 def check_name(name: Any) -> str:
     """A name people can read and any database can keep."""
     text = str(name)
     if not text.strip() or text != text.strip() or not text.isprintable():
-        raise ValueError(f"`name` must be a few printable characters, not blanks around them; got {name!r}.")
+        raise ValueError(
+            f"`name` must be a few printable characters without blanks around them; got {name!r}."
+        )
     return text
 
 
@@ -224,7 +194,7 @@ def refuse_taken(name: str, names: Iterable[str]) -> None:
 
 
 def unknown(name: str, names: Iterable[str]) -> KeyError:
-    """The refusal of a name that is not there."""
+    """The refusal of a name that does not exist."""
     there = list(names)
     listed = ", ".join(map(repr, there[:MOST_NAMED])) or "none"
     more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
@@ -233,6 +203,11 @@ def unknown(name: str, names: Iterable[str]) -> KeyError:
     )
 
 
-def moved_on(name: str, length: int, after: int) -> LogMovedOnError:
-    """The refusal to append at a place that is taken."""
-    return LogMovedOnError(f"the log of {name!r} has {length} events, not {after}.")
+def not_fitting(name: str, number: int) -> DamagedError:
+    """The refusal of a log whose chain is broken."""
+    what = "what it was made with does not fit its" if number == 0 else f"event {number} does not fit its"
+    return DamagedError(
+        f"the log of {name!r} is damaged: {what} hash, or rows before it were changed. Nothing was changed; "
+        "restore a backup, or rebuild it from an exported log.",
+        number or None,
+    )

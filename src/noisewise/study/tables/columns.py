@@ -80,6 +80,10 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
         found.setdefault("metric", "per")
     if "@" in name:  # pass@1, recall@10
         found.setdefault("metric", "@")
+    if found.get("size") == "n" and found.keys() & {"rate", "setting"}:  # nitrogen
+        del found["size"]
+    if found.keys() & {"se", "sd"}:
+        found.pop("unclear", None)
     rest = [word for word in words if word]
     stem = [word for word in rest if word not in word_list("units")] or rest
     return found, frozenset([*stem, *kept])
@@ -279,6 +283,11 @@ class Layout:
     def height(self) -> int:
         """The number of rows."""
         return len(self.columns[0].cells)
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The rows of the table, from 0, that rows come from."""
+        return np.arange(self.height) if self.origin is None else self.origin // self.abreast
 
     def at(self, rows: NDArray[Any]) -> "Layout":
         """Return some of the rows."""

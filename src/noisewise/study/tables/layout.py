@@ -51,7 +51,10 @@ _COUNTERS = ("", "unnamed", "index", "idx", "row", "nr", "x")
 _PLAIN_UNITS = {*SECONDS, "b", "kb", "mb", "kib", "mib"}
 #: Rows that are looked at to find the header.
 _SAMPLE = 200
-_TOO_SMALL = "it needs a header and two rows, with two columns at least."
+_TOO_SMALL = (
+    "it needs a header and two rows of two columns at least; to read less, say which column is the option "
+    "and which one the value."
+)
 Rows = list[list[str]]
 
 
@@ -92,6 +95,14 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
         if c.numbers_rows and ([*words_of(c.name), ""])[0] in _COUNTERS:
             columns.remove(c)
     numbers = [c for c in columns if c.kind == "number" and not c.inner]
+    ranges = [c for c in columns if c.said == {"lo": "cells"}]
+    for low in ranges:  # ages are no intervals of anything
+        high = columns[columns.index(low) + 1]
+        if not said_by(low.name)[0].keys() & {"ci", "lo", "hi", "quartile", "extreme"} and not any(
+            c.is_between(low, high) for c in numbers
+        ):
+            at = columns.index(low)
+            columns[at : at + 2] = [replace(low, kind="name", numbers=None, said={})]
     halves = [c for c in numbers if c.says("ci") and not c.says(*ERRORS)]
     for low, high in itertools.permutations(halves, 2):
         if any(c.is_between(low, high) for c in numbers if c not in halves):
@@ -99,6 +110,12 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
     for c in halves:  # an interval of one number is half of it
         c.said = c.said if c.says("lo", "hi") else {**c.said, "moe": c.said["ci"]}
     for c in columns:
+        if {*c.said} == {"lo"} or {*c.said} == {"hi"}:  # doses that are called so hold no value between them
+            ends = [o for o in numbers if {*o.said} == {"hi" if c.says("lo") else "lo"}]
+            around = (o.is_between(*((c, e) if c.says("lo") else (e, c))) for o in numbers for e in ends)
+            c.said = c.said if c.name.casefold() not in ("low", "high") or any(around) else {}
+        if c.whole and c.name[-1:] == "s" and {*c.said} <= {"study", "item", "block"} and not c.unique:
+            c.said = {"size": c.name} if c.said else c.said  # how many, not which
         if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
             c.said = {role: word for role, word in c.said.items() if role != "key"}
         if set(c.said) in ({"first"}, {"second"}) and c.name[-1].isdigit():  # doses that are compared
@@ -314,11 +331,12 @@ def _typed(name: str, cells: pl.Series, group: str, decimal: str, title: str) ->
         level: number(text, decimal) for level, text in _without_units(plain, cleaned, decimal).items()
     }
     good = sum(x is not None for x in numbers.values())
-    if good >= 0.8 * len(numbers) and (good == len(numbers) or good > 3):
+    enough = 0.6 if plain.says(*RESULT) else 0.8
+    if good >= enough * len(numbers) and (good == len(numbers) or good > 2):
         return [replace(plain, kind="number", numbers=_mapped(cells, numbers))]
     shapes = Counter(tuple(split_cell(text, decimal)) for text in sample)
     parts, often = shapes.most_common(1)[0]
-    if parts and often >= 0.8 * len(sample) and (parts != ("lo", "hi") or plain.says("ci", "lo", "hi")):
+    if parts and often >= 0.8 * len(sample):
         split = {level: split_cell(text, decimal) for level, text in cleaned.items()}
         found = {
             part: _mapped(cells, {level: one.get(part) for level, one in split.items()}) for part in parts

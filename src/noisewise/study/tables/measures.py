@@ -99,9 +99,14 @@ def _counts(columns: list[Column]) -> tuple[list[Measure], list[Column]]:
             continue
         rates = [c for c in columns if c not in (hits, tries) and c.is_ratio(hits, tries)]
         # Visitors that converted, seeds that germinated: a participle counts what happened.
-        named = hits.says("successes") or (
-            not hits.says("size", "value", "metric")
-            and any(re.fullmatch(r"(?!speed)[a-z]{3,}ed", word) for word in words_of(hits.name))
+        right = hits.said.get("metric") in ("correct", "passed", "success", "pass")
+        named = (
+            hits.says("successes")
+            or (right and tries.says("size"))
+            or (
+                not hits.says("size", "value", "metric")
+                and any(re.fullmatch(r"(?!speed)[a-z]{3,}ed", word) for word in words_of(hits.name))
+            )
         )
         counted = tries.says("size") or (tries.constant and len(columns) <= 4)
         score = 2.5 * named + 1.5 * (counted and not tries.says("successes")) + 3.0 * bool(rates)

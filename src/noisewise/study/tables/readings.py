@@ -286,7 +286,8 @@ def _wide(table: Layout) -> list[Candidate]:
         names = [c.name for c in cells]
         says = {kind: stem or ""} if kind else {}
         head = Column(HEADER, pl.Series(np.repeat(names, table.height)), said=says)
-        body = replace(Column.stack(cells, CELL), said={"value": "cells"})
+        counts = all(c.says("successes") for c in cells) and len(errors) == len(cells)
+        body = replace(Column.stack(cells, CELL), said={"successes" if counts else "value": "cells"})
         more = [Column.stack(errors, CELL)] if errors else []
         texts = [c for c in others if c.kind == "name"]
         keys = [

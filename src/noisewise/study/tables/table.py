@@ -19,7 +19,21 @@ from noisewise.study.tables.readings import Candidate, candidates, distinct, sca
 #: Points by which the best reading must be ahead of all others to be taken without a question.
 MARGIN = 1.0
 MOST_CHOICES = 3
+_ERROR_BARS = ("se", "sd", "var", "lo", "hi")
 _NAMES = ("option", "item", "block", "plus", "minus")
+
+
+class UndecidedError(ValueError):
+    """A table that can be read in more than one way: the question, with the flags for each answer."""
+
+    exit_code = 4
+
+    def __init__(self, table: "Table", argument: str = "roles") -> None:
+        lines = [f"  {k}. {one}\n     {one.said(argument)}" for k, one in enumerate(table.readings, 1)]
+        super().__init__("\n".join([f"{table.question} Say one of these:", *lines]))
+        self.table = table
+
+
 _QUESTIONS = {
     "metric": "Which of these results counts?",
     "error": "Is the error a standard error, or the standard deviation of single readings?",
@@ -63,10 +77,20 @@ class Reading:
         """The columns of each role as they were read."""
         return self._candidate.roles
 
+    @property
+    def used(self) -> set[str]:
+        """The columns of the file that have a role."""
+        return {name for names in self.roles.values() for name in names} | {*self._candidate.table.melted}
+
+    @cached_property
+    def whole(self) -> pl.DataFrame:
+        """All rows, with a column for each role in the words of `tell`."""
+        return pl.DataFrame(_columns_of(self._candidate, self._n))
+
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The rows that have a result, with a column for each role in the words of `tell`."""
-        frame = pl.DataFrame(_columns_of(self._candidate, self._n))
+        frame = self.whole
         named = [pl.col(role).is_not_null() for role in ("option", "plus", "minus") if role in frame.columns]
         result = next(role for role in ("value", "successes") if role in frame.columns)
         return frame.filter(*named, pl.col(result).is_not_null())
@@ -89,18 +113,37 @@ class Reading:
         return list(dict.fromkeys(name for ones in names for name in ones))
 
     @property
-    def flags(self) -> str:
-        """What to type to get exactly this reading."""
+    def stated(self) -> dict[str, list[str]]:
+        """The roles that make this reading, as people would state them."""
         melted = self._candidate.table.melted
-        pairs = [
-            f"{role}={name or '#1'}"
+        return {
+            role: [name or "#1" for name in names]
             for role, names in self.roles.items()
             if role not in ("where", "features", "n") and not (role == "value" and names == melted)
-            for name in names
+        }
+
+    def said(self, argument: str) -> str:
+        """What to say to get exactly this reading: flags, or the argument of a function."""
+        if argument == "flags":
+            return self.flags
+        roles = {role: names[0] if len(names) == 1 else names for role, names in self.stated.items()}
+        where = [f"where={name!r}" for name in self.roles.get("where", ())]
+        n = [f"n={self._n or 'HOW_MANY'}"] if self.needs_n else []
+        return ", ".join([f"{argument}={roles!r}", *where, *n])
+
+    @property
+    def needs_n(self) -> bool:
+        """Whether people have to say how many readings each value is the mean of."""
+        return "sd" in self.roles and "n" not in self.roles
+
+    @property
+    def flags(self) -> str:
+        """What to type to get exactly this reading."""
+        said = [
+            f"--map {shlex.quote(f'{role}={name}')}" for role, names in self.stated.items() for name in names
         ]
-        said = [f"--map {shlex.quote(pair)}" for pair in pairs]
         said += [f"--where {shlex.quote(name)}" for name in self.roles.get("where", ())]
-        if "sd" in self.roles and "n" not in self.roles:
+        if self.needs_n:
             said.append(f"--n {self._n or 'HOW_MANY'}")
         return " ".join(said)
 
@@ -131,6 +174,7 @@ class Table:
         notes: What was left out or assumed.
         source: What was read.
         flags: How people said that it is read; empty if it was found out.
+        columns: The columns of the table before any were put below each other.
     """
 
     kind: str
@@ -139,6 +183,7 @@ class Table:
     notes: tuple[str, ...] = ()
     source: Any = None
     flags: str = ""
+    columns: tuple[Column, ...] = ()
 
     @property
     def reading(self) -> str:
@@ -148,17 +193,18 @@ class Table:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows in the words of `tell`."""
-        return self._only.rows
+        return self.only.rows
 
     @property
     def options(self) -> list[str]:
         """The names of the options."""
-        return self._only.options
+        return self.only.options
 
     @property
-    def _only(self) -> Reading:
+    def only(self) -> Reading:
+        """The reading; `UndecidedError` if there are several."""
         if self.kind != "read":
-            raise ValueError(f"The table needs an answer first. {self}")
+            raise UndecidedError(self)
         return self.readings[0]
 
     def __str__(self) -> str:
@@ -193,6 +239,8 @@ def read_table(
     roles: Mapping[str, str | Iterable[str]] | None = None,
     where: str | None = None,
     n: int | None = None,
+    decimal: str | None = None,
+    ignore: Iterable[str] = (),
 ) -> Table:
     """Understand a table of measurements as a whole.
 
@@ -201,11 +249,17 @@ def read_table(
         roles: Columns for some roles, such as {"option": "alloy"}; "header" is the names of the columns.
         where: A column and one of its values, such as "metric=acc": only these rows are read.
         n: The number of readings behind each value, if the table does not say.
+        decimal: The decimal sign, "." or ",", if the cells leave it open.
+        ignore: Columns that are left out.
     """
     given = {role: [one] if isinstance(one, str) else list(one) for role, one in (roles or {}).items()}
-    found = _read(_best_layout(source), given, where, n)
+    layout, gone = _best_layout(source, decimal), {*ignore}
+    base = layout.base or layout
+    kept = [c for c in layout.columns if not {c.name, *c.sources} & gone]
+    found = _read(replace(layout, columns=kept), given, where, n)
     said = (given or where is not None or n is not None) and found.kind == "read"
-    return replace(found, source=source, flags=found.readings[0].flags if said else "")
+    flags = found.readings[0].flags if said else ""
+    return replace(found, source=source, flags=flags, columns=tuple(base.columns))
 
 
 def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int | None) -> Table:
@@ -228,14 +282,18 @@ def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int 
     return _asked(table, given, n)
 
 
-def _best_layout(source: Any) -> Layout:
+def _best_layout(source: Any, decimal: str | None = None) -> Layout:
     tables, problem = [], ""
-    for grid in read_grids(source):
+    for grid in (grids := read_grids(source)):
         try:
-            table = layout_of(grid)
+            table = layout_of(grid, decimal)
         except ValueError as reason:
             problem = str(reason)
             continue
+        alike = [one for one in grids if one is not grid and one.rows.head(1).equals(grid.rows.head(1))]
+        if alike and grid.name:
+            listed = ", ".join(repr(one.name) for one in alike)
+            table.notes.append(f"other sheets hold such a table as well: {listed}")
         table.notes += [f"sheet {grid.name!r}"] if grid.name else []
         tables.append(table)
     if not tables:
@@ -260,7 +318,7 @@ def _asked(table: Layout, given: dict[str, list[str]], n: int | None, where: str
     for odd in sorted({name for names in given.values() for name in names} - known):
         listed = ", ".join(sorted(known - {HEADER, CELL, "", "#1"})[:12])
         raise ValueError(f"The table has no column {odd!r}; it has {listed}.")
-    found = [one for one in candidates(table) if _fits(one, given)]
+    found = [one for one in (_stated(one, given) for one in candidates(table)) if _fits(one, given)]
     if not found:
         raise ValueError(
             "No reading fits the cells: say which column is the option and which one the result, "
@@ -269,9 +327,20 @@ def _asked(table: Layout, given: dict[str, list[str]], n: int | None, where: str
     about, choices = _choose(found, table, given.keys())
     if about == "n" and n is not None and len(choices) == 1:
         about = ""
-    notes = (*table.notes, *_error_bars_beside_sizes(choices[0]))
+    notes = (*table.notes, *_odd_cells(choices[0]), *_error_bars_beside_sizes(choices[0]))
     readings = tuple(_reading(one, n, where) for one in choices)
     return Table("asks" if about else "read", readings, _QUESTIONS.get(about, ""), notes)
+
+
+def _odd_cells(one: Candidate) -> list[str]:
+    """What is said of texts among the numbers of a result, whose rows are left out."""
+    odd = one.result.cells.is_not_null().to_numpy() & np.isnan(one.result.values)
+    if one.result.kind != "number" or not odd.any():
+        return []
+    listed = ", ".join(
+        repr(cell[:20]) for cell in one.result.cells.filter(pl.Series(odd)).unique().sort()[:3]
+    )
+    return [f"{int(odd.sum())} rows without a number in {one.result.sources[0]!r} ({listed}) left out"]
 
 
 def _error_bars_beside_sizes(one: Candidate) -> list[str]:
@@ -285,6 +354,27 @@ def _error_bars_beside_sizes(one: Candidate) -> list[str]:
         return []
     what, role, why = meant
     return [f"{bar.name!r} looks like {what}: {why}. If so, say --map {role}={shlex.quote(bar.name)}"]
+
+
+def _stated(one: Candidate, given: Mapping[str, list[str]]) -> Candidate:
+    """The candidate with the error bars, numbers, items and blocks that people state."""
+    mine, names = _plain(one), {name: c for c in one.table.columns for name in (*c.sources, c.name)}
+    said = {
+        role: [names[name] for name in columns if name in names]
+        for role, columns in given.items()
+        if role in (*_ERROR_BARS, "n", "item", "block") and mine.get(role) != columns
+    }
+    if {*given} & {*_ERROR_BARS} and one.ask == "error":
+        one = replace(one, ask="n" if "sd" in one.roles and "n" not in one.roles else "")
+    if not said or any(c.numbers is None for r, cs in said.items() for c in cs if r not in ("item", "block")):
+        return one
+    gone = {*_ERROR_BARS} if {*said} & {*_ERROR_BARS} else set()
+    gone |= {"item", "block"} if {*said} & {"item", "block"} else set()
+    roles = {role: columns for role, columns in one.roles.items() if role not in gone} | said
+    if "sd" not in roles:
+        roles.pop("n", None)
+    ask = one.ask if one.ask not in ("error", "n") else ""
+    return replace(one, roles=roles, ask="n" if "sd" in roles and "n" not in roles else ask)
 
 
 def _fits(one: Candidate, given: Mapping[str, Iterable[str]]) -> bool:
@@ -344,7 +434,9 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
             alone = mine.is_general and not value.says("value") and not mine.value.stem
             rival = (close or both) and not alone
         elif "successes" in mine.roles:
-            rival = "successes" in other.roles and other.score > mine.score - 1.0
+            hits = other.roles.get("successes", [value])[0]
+            rival = "successes" in other.roles and (other.score > mine.score - 1.0 or hits.says("successes"))
+            rival = rival and hits is not mine.roles["successes"][0]
         else:
             alike = other.roles.keys() == mine.roles.keys() or mine.value.says("quantile")
             rival = alike and not other.is_bare and value.stem != mine.value.stem and other.ask != "error"

@@ -12,7 +12,8 @@ from starlette.responses import Response
 
 from noisewise.core.support.remarks import HeardWarning, heard_warnings
 from noisewise.core.support.text import check_text
-from noisewise.study.stores.protocol import Event, LogMovedOnError
+from noisewise.study.log.events import Event
+from noisewise.study.stores.protocol import LogMovedOnError
 from noisewise.study.study import Study
 from noisewise.web.api.answers import answer, name_in
 from noisewise.web.auth.roles import Visitor
@@ -37,6 +38,9 @@ Key = Annotated[
 ]
 
 
+_OTHER_CONTENT = "this Idempotency-Key was sent with another content; use a new one."
+
+
 class Replays:
     """Answers by key, in memory; after a restart, the log knows which change had which key."""
 
@@ -51,7 +55,7 @@ class Replays:
         if kept is None:
             return None
         if kept[0] != content:
-            raise ProblemError(409, "this Idempotency-Key was sent with another content; use a new one.")
+            raise ProblemError(409, _OTHER_CONTENT)
         return kept[1]
 
     def keep(self, key: tuple[str, ...], content: str, given: Response) -> None:
@@ -95,15 +99,17 @@ def change(
     with studies.use(name, write=True) as study:
         if whose is not None and (before := replays.find(whose, content)) is not None:
             return before
-        known_as = None if whose is None else repr((whose, content))
-        written = [] if known_as is None else study.appended_as(known_as)
+        known_as = None if whose is None else repr(whose)
+        written = [] if known_as is None else _appended(study, known_as, content)
         try:
             with heard_warnings() as heard:
                 number = None
                 if written:
                     done = (again or _only_done)(study, written)
                 else:
-                    with study.acting(visitor.name, only_at=version_in(if_match), key=known_as) as acted:
+                    with study.acting(
+                        visitor.name, only_at=version_in(if_match), key=known_as, request=content
+                    ) as acted:
                         done = act(study)
                     number = acted.n_events
         except LogMovedOnError:
@@ -122,6 +128,14 @@ def warnings_in(heard: Sequence[HeardWarning]) -> dict[str, Any]:
     """What a study has warned of, for the answer; a client warns of it again."""
     said = [{"category": one.category.__name__, "message": one.message} for one in heard]
     return {"warnings": said} if said else {}
+
+
+def _appended(study: Study, key: str, content: str) -> list[Event]:
+    """What was written with a key; 409 if that was about another content."""
+    try:
+        return study.appended_as(key, content)
+    except ValueError:
+        raise ProblemError(409, _OTHER_CONTENT) from None
 
 
 def _only_done(study: Study, written: list[Event]) -> dict[str, Any]:

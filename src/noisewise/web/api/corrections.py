@@ -6,9 +6,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from noisewise.study.log.events import Event
 from noisewise.study.log.told import measurement_of
 from noisewise.study.plain import measurement_row
-from noisewise.study.stores.protocol import Event
 from noisewise.study.study import Study
 from noisewise.web.api.answers import REFUSALS, AnyObject, Done, MeasurementsTold, Owner, StudyName
 from noisewise.web.api.bodies import (

@@ -5,10 +5,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from noisewise.study.log.events import Event
 from noisewise.study.log.state import job_of
 from noisewise.study.plain import import_content, job_row, measurement_row
 from noisewise.study.running.owners import is_mark
-from noisewise.study.stores.protocol import Event
 from noisewise.study.study import Study
 from noisewise.web.api.answers import (
     REFUSALS,

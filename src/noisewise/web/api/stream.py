@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from noisewise.study.stores.protocol import Event, page_of
+from noisewise.study.log.events import Event, events_of
 from noisewise.web.open_studies import OpenStudies
 from noisewise.web.problems import ProblemError
 
@@ -61,7 +61,7 @@ class EventStreams:
             yield b"retry: 2000\n\n"
             while not self.stopping.is_set() and is_welcome():
                 news.clear()
-                events = await run_in_threadpool(page_of, self._studies.storage, name, after, TOGETHER)
+                events = await run_in_threadpool(events_of, self._studies.storage, name, after, TOGETHER)
                 if events:
                     yield b"".join(_message(event) for event in events)
                     after = events[-1].number
@@ -103,6 +103,7 @@ def event_row(event: Event) -> dict[str, Any]:
         "body": event.body,
         "append": event.append,
         "hash": event.hash,
+        **({"request": event.request} if event.request else {}),
     }
 
 

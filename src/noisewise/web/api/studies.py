@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from noisewise.core.support.remarks import heard_warnings
 from noisewise.core.support.text import printable
+from noisewise.study.log.events import specification_of
 from noisewise.study.log.export import rebuild_study
 from noisewise.study.plain import UNREADABLE, standing_of, status_of
 from noisewise.web.api.answers import (
@@ -143,7 +144,7 @@ def get_specification(request: Request, study: StudyName, visitor: Viewer) -> Re
     studies: OpenStudies = request.app.state.studies
     name = name_in(study)
     with studies.use(name):  # refuses an unknown name
-        return answer({"study": name, "specification": studies.storage.specification(name)})
+        return answer({"study": name, "specification": specification_of(studies.storage, name)})
 
 
 @STUDIES.post("/{study}/rename", response_model=Done)

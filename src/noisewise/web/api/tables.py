@@ -8,8 +8,8 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from noisewise.study.log.events import events_of
 from noisewise.study.log.export import log_lines
-from noisewise.study.stores.protocol import page_of
 from noisewise.web.api.answers import (
     REFUSALS,
     UNCHANGED,
@@ -111,7 +111,7 @@ async def events(
         return same
     # Not beyond the version that the answer is about, though others may have written on.
     many = min(limit, number - after)
-    found = await run_in_threadpool(page_of, studies.storage, name, after, many) if many > 0 else []
+    found = await run_in_threadpool(events_of, studies.storage, name, after, many) if many > 0 else []
     rows = [event_row(event) for event in found]
     more = after + many if 0 < many < number - after else None
     return answer({"study": name, "rows": rows, "next": more, "total": number}, event=number)

@@ -41,6 +41,8 @@ class Parser:
 SIGNING_IN = APIRouter(include_in_schema=False)
 #: Fields and files of a form, which also limits the work of reading it.
 MOST_FIELDS, MOST_FILES = 2000, 200
+#: Bytes of a form without files: decoding %41 and the like blocks other threads for long.
+MOST_URLENCODED = 2**20
 #: Bytes of the headers of one part, and of what the parser of the framework gets at once.
 MOST_HEAD, PIECE = 2 * 2**10, 64 * 2**10
 
@@ -82,6 +84,10 @@ async def _form(headers: Headers, body: bytes, fields: int, files: int) -> FormD
     kind, boundary = said.get_content_type(), str(said.get_param("boundary", ""))
     parser: FormParser | MultiPartParser
     if kind == "application/x-www-form-urlencoded":
+        if len(body) > MOST_URLENCODED:
+            raise ProblemError(
+                413, f"a form without files may have {MOST_URLENCODED:,} bytes; nothing was changed."
+            )
         if body.count(b"&") + body.count(b";") >= fields:
             raise ProblemError(413, f"a form may have {fields:,} fields; nothing was changed.")
         parser = FormParser(headers, _pieces(body))

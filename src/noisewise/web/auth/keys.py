@@ -125,12 +125,7 @@ class Keys:
     """Who may come in: the tokens, the sessions of browsers, and how often they may ask."""
 
     def __init__(
-        self,
-        tokens: TokenFile | None,
-        *,
-        read_only: bool = False,
-        rate: float = RATE,
-        burst: float = BURST,
+        self, tokens: TokenFile | None, *, read_only: bool = False, rate: float = RATE, burst: float = BURST
     ) -> None:
         self.tokens, self.read_only = tokens, read_only
         self._closed = False

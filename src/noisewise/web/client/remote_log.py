@@ -1,12 +1,12 @@
 """The log of a study on a server as a store that can be read: what is computed from it is computed here."""
 
-import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from noisewise.operations.objects import event_from
-from noisewise.study.stores.protocol import Event, NameTakenError, OutcomeUnknownError, to_json
+from noisewise.study.log.events import first_row, row_of
+from noisewise.study.stores.protocol import NameTakenError, OutcomeUnknownError, Row
 from noisewise.web.client.connection import ServerConnection, path_of
 from noisewise.web.client.server_refusals import understanding
 
@@ -21,7 +21,7 @@ class RemoteLog:
 
     def __init__(self, connection: ServerConnection) -> None:
         self.connection = connection
-        self._specifications: dict[str, dict[str, Any]] = {}
+        self._begun: dict[str, Row] = {}
 
     def names(self) -> list[str]:
         """The studies there are, the oldest first."""
@@ -31,55 +31,41 @@ class RemoteLog:
         """Where each of them stands."""
         return standings(self.connection)
 
-    def specification(self, name: str) -> dict[str, Any]:
-        """What a study was created with, which never changes."""
-        if name not in self._specifications:
-            reply = self.connection.get(path_of("studies", name, "specification"))
-            plain = self.connection.json_of(reply)
-            with understanding(self.connection.address):
-                self._specifications[name] = plain["specification"]
-        found: dict[str, Any] = json.loads(json.dumps(self._specifications[name]))
-        return found
-
-    def read(self, name: str, after: int = 0) -> list[Event]:
-        """The events with numbers above ``after``."""
-        found: list[Event] = []
-        place: int | None = after
-        while place is not None:
-            reply = self.connection.get(path_of("studies", name, "events"), {"after": place, "limit": PAGE})
+    def read(self, name: str, first: int = 0, last: int | None = None) -> list[Row]:
+        """The rows from one number to another."""
+        found = [self._first(name)] if first == 0 else []
+        place: int | None = max(0, first - 1)
+        while place is not None and (last is None or place < last):
+            many = PAGE if last is None else min(PAGE, last - place)
+            reply = self.connection.get(path_of("studies", name, "events"), {"after": place, "limit": many})
             page = self.connection.json_of(reply)
             with understanding(self.connection.address):
-                found += [event_from(row) for row in page["rows"]]
+                found += [row_of(event_from(row)) for row in page["rows"]]
                 place = page["next"]
         return found
 
-    def exported(self, name: str) -> list[str]:
-        """The lines of the whole log, as the server writes them."""
-        content = self.connection.get(path_of("studies", name, "export.jsonl")).content
-        return content.decode("utf-8", "replace").splitlines()
+    def _first(self, name: str) -> Row:
+        """What a study was made with, which never changes."""
+        if name not in self._begun:
+            reply = self.connection.get(path_of("studies", name, "specification"))
+            plain = self.connection.json_of(reply)
+            with understanding(self.connection.address):
+                self._begun[name] = first_row(plain["specification"])
+        return self._begun[name]
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
         self._once(path_of("studies", name, "rename"), {"name": new}, lambda: new in self.names())
 
-    def create(self, name: str, specification: dict[str, Any]) -> None:
-        """Begin a study with an empty log."""
-        self.take_whole(name, specification, [])
-
-    def take_whole(self, name: str, specification: dict[str, Any], events: list[Event]) -> None:
-        """Begin a study with a whole log."""
+    def create(self, name: str, rows: Sequence[Row]) -> None:
+        """Begin a log."""
         from noisewise.study.log.export import lines_from
-        from noisewise.study.stores.chain import follow, start_of
 
-        events = follow(start_of(to_json(specification)).hex(), events, verified=False)
-        said = {"log": "\n".join(lines_from(name, specification, events)), "name": name}
-
-        def is_this() -> bool:
-            return self.specification(name) == json.loads(to_json(specification)) and (
-                [event.hash for event in self.read(name)] == [event.hash for event in events]
-            )
-
-        self._once(path_of("studies", "rebuild"), said, is_this)
+        self._once(
+            path_of("studies", "rebuild"),
+            {"log": "\n".join(lines_from(name, list(rows))), "name": name},
+            lambda: [row.hash for row in self.read(name)] == [row.hash for row in rows],
+        )
 
     def _once(self, path: str, said: dict[str, Any], done: Callable[[], bool]) -> None:
         """Make a change that the server cannot know again: after a lost answer, look whether it was made."""
@@ -98,7 +84,7 @@ class RemoteLog:
                     raise
                 return
 
-    def append(self, name: str, after: int, events: list[Event]) -> NoReturn:
+    def transaction(self, name: str) -> NoReturn:
         """Refused: the server decides what is written."""
         raise PermissionError(
             f"{self.connection.address} writes its logs itself: use the methods of the study that "

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from noisewise.operations.objects import certificate_from, job_from
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.inputs.value_scale import LOG, ValueScale
+from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
-from noisewise.study.stores.protocol import Event
 from noisewise.web.client.connection import ServerConnection, path_of
 from noisewise.web.client.remote_changes import RemoteChanges
 from noisewise.web.client.remote_log import RemoteLog
@@ -227,8 +227,7 @@ class RemoteStudy(RemoteChanges):
         from noisewise.study.study import Study
 
         storage = MemoryStorage()
-        storage.create(self._name, self._log.specification(self._name))
-        storage.append(self._name, 0, self._log.read(self._name))
+        storage.create(self._name, self._log.read(self._name))
         return Study(storage, self._name)
 
     @property

@@ -13,7 +13,7 @@ import polars as pl
 from noisewise.study.inputs.tables import as_texts
 from noisewise.study.intake.batch import Taken
 from noisewise.study.intake.roles import NAME, ROLE
-from noisewise.study.journal import PATIENCE
+from noisewise.study.stores.address import PATIENCE
 from noisewise.study.stores.protocol import LogMovedOnError, OutcomeUnknownError
 
 if TYPE_CHECKING:

@@ -47,6 +47,7 @@ from noisewise.web.problems import ProblemError
 CHANGES = APIRouter(include_in_schema=False)
 LOOK, WORK, OWN = (Depends(needs(role)) for role in (Role.VIEWER, Role.WORKER, Role.OWNER))
 REFUSED = (ValueError, KeyError, TypeError)
+Change = Callable[[Study, dict[str, str], str | None], str]
 Refusal = Callable[[Request, Study, dict[str, str], str], HTMLResponse]
 
 
@@ -56,31 +57,53 @@ def said_by(problem: BaseException) -> str:
     return f"{said[:1].upper()}{said[1:]}"
 
 
-async def _changed(
-    request: Request,
-    segment: str,
-    change: Callable[[Study, dict[str, str]], str],
-    refusal: Refusal,
-) -> Response:
-    """Do what a form asks for; go where ``change`` says, or show the page again with the reason."""
-    studies_of(request).check_writable()
-    form = texts_of(await read_form(request))
+def _tell(study: Study, form: dict[str, str], by: str | None) -> str:
+    state = study.analysis().state
+    one = study.tell(**arguments_of(form, options=state.index, jobs=state.jobs), by=by)
+    return f"measurements?{urlencode({'told': one.id})}#{one.id}"
 
-    def done() -> Response:
-        key, sent = key_of(request, form), sent_forms(request)
-        with used(request, segment, write=True) as study:
-            if key is not None and study.appended_as(key):  # a double click
-                return RedirectResponse(sent.place(key), 303)
-            try:
-                with heard_warnings(), study.acting(visitor_of(request).name, key=key):
-                    place = change(study, form)
-            except REFUSED as problem:
-                return refusal(request, study, form, said_by(problem))
-            if key is not None:
-                sent.keep(key, place)
-            return RedirectResponse(place, 303)
 
-    return await run_in_threadpool(done)
+def _void(study: Study, form: dict[str, str], by: str | None) -> str:
+    study.void(form.get("measurement", ""), form.get("reason", ""))
+    return f"measurements?{urlencode({'q': form['measurement'], 'done': 'void'})}"
+
+
+def _amend(study: Study, form: dict[str, str], by: str | None) -> str:
+    one = study.amend(form.get("measurement", ""), form.get("reason", ""), **measured_of(form))
+    return f"measurements?{urlencode({'q': one.id, 'done': 'amend'})}"
+
+
+def _ask(study: Study, form: dict[str, str], by: str | None) -> str:
+    study.ask(by=by)
+    return "./#under-way"
+
+
+def _release(study: Study, form: dict[str, str], by: str | None) -> str:
+    study.release(form.get("job", ""))
+    return "./#under-way"
+
+
+def _fail(study: Study, form: dict[str, str], by: str | None) -> str:
+    study.fail(form.get("job", ""), form.get("reason", ""))
+    return "./#under-way"
+
+
+def _exclude(study: Study, form: dict[str, str], by: str | None) -> str:
+    study.exclude(form.get("option", ""), form.get("reason", ""))
+    return "options?standing=excluded"
+
+
+def _include(study: Study, form: dict[str, str], by: str | None) -> str:
+    study.include(form.get("option", ""))
+    return f"options?{urlencode({'q': form['option']})}"
+
+
+def _switch(study: Study, form: dict[str, str], by: str | None) -> str:
+    if not form.get("reason", "").strip():
+        raise ValueError("say why the model is changed: the log keeps the reason.")
+    names = ("model", "deviation", "extra_scatter", "span", "reason")
+    study.switch(**{one: form[one] for one in names if form.get(one)})
+    return "check"
 
 
 def _on_overview(request: Request, study: Study, form: dict[str, str], why: str) -> HTMLResponse:
@@ -98,6 +121,53 @@ def _on_check(request: Request, study: Study, form: dict[str, str], why: str) ->
 def _on_measurements(request: Request, study: Study, form: dict[str, str], why: str) -> HTMLResponse:
     fix = form.get("measurement", "")
     return shown_measurements(request, study, form=form, message=why, fix=fix, status=422)
+
+
+#: Forms by the end of their address: who may send them, what they change, and the page that shows a refusal.
+FORMS: dict[str, tuple[Any, Change, Refusal]] = {
+    "tell": (WORK, _tell, _on_measurements),
+    "void": (OWN, _void, _on_measurements),
+    "amend": (OWN, _amend, _on_measurements),
+    "ask": (WORK, _ask, _on_overview),
+    "release": (WORK, _release, _on_overview),
+    "fail": (WORK, _fail, _on_overview),
+    "exclude": (OWN, _exclude, _on_options),
+    "include": (OWN, _include, _on_options),
+    "switch": (OWN, _switch, _on_check),
+}
+
+
+def _route(change: Change, refusal: Refusal) -> Callable[..., Any]:
+    """A route that does what a form asks for, and goes where ``change`` says or shows the reason."""
+
+    async def changed(request: Request, study: str) -> Response:
+        studies_of(request).check_writable()
+        form = texts_of(await read_form(request))
+
+        def done() -> Response:
+            key, sent, by = key_of(request, form), sent_forms(request), visitor_of(request).name
+            with used(request, study, write=True) as opened:
+                if key is not None and opened.appended_as(key):  # a double click
+                    return RedirectResponse(sent.place(key), 303)
+                try:
+                    with heard_warnings(), opened.acting(by, key=key):
+                        place = change(opened, form, by)
+                except REFUSED as problem:
+                    return refusal(request, opened, form, said_by(problem))
+                if key is not None:
+                    sent.keep(key, place)
+                return RedirectResponse(place, 303)
+
+        return await run_in_threadpool(done)
+
+    return changed
+
+
+for _end, (_role, _change, _refusal) in FORMS.items():
+    CHANGES.add_api_route(
+        f"/s/{{study}}/{_end}", _route(_change, _refusal), methods=["POST"], dependencies=[_role],
+        name=f"form {_end}",
+    )  # fmt: skip
 
 
 @CHANGES.post("/s/{study}/tell/preview")
@@ -129,110 +199,6 @@ async def say_what_would_be_told(request: Request, study: str, visitor: Visitor 
         )
 
     return await run_in_threadpool(understood)
-
-
-@CHANGES.post("/s/{study}/tell")
-async def tell(request: Request, study: str, visitor: Visitor = WORK) -> Response:
-    """One measurement."""
-
-    def told(opened: Study, form: dict[str, str]) -> str:
-        state = opened.analysis().state
-        given = arguments_of(form, options=state.index, jobs=state.jobs)
-        one = opened.tell(**given, by=visitor.name)
-        return f"measurements?{urlencode({'told': one.id})}#{one.id}"
-
-    return await _changed(request, study, told, _on_measurements)
-
-
-@CHANGES.post("/s/{study}/void")
-async def void(request: Request, study: str, visitor: Visitor = OWN) -> Response:
-    """Make a measurement count no longer."""
-
-    def voided(opened: Study, form: dict[str, str]) -> str:
-        opened.void(form.get("measurement", ""), form.get("reason", ""))
-        return f"measurements?{urlencode({'q': form['measurement'], 'done': 'void'})}"
-
-    return await _changed(request, study, voided, _on_measurements)
-
-
-@CHANGES.post("/s/{study}/amend")
-async def amend(request: Request, study: str, visitor: Visitor = OWN) -> Response:
-    """Correct a measurement."""
-
-    def amended(opened: Study, form: dict[str, str]) -> str:
-        one = opened.amend(form.get("measurement", ""), form.get("reason", ""), **measured_of(form))
-        return f"measurements?{urlencode({'q': one.id, 'done': 'amend'})}"
-
-    return await _changed(request, study, amended, _on_measurements)
-
-
-@CHANGES.post("/s/{study}/ask")
-async def ask(request: Request, study: str, visitor: Visitor = WORK) -> Response:
-    """Reserve what is suggested next."""
-
-    def asked(opened: Study, form: dict[str, str]) -> str:
-        opened.ask(by=visitor.name)
-        return "./#under-way"
-
-    return await _changed(request, study, asked, _on_overview)
-
-
-@CHANGES.post("/s/{study}/release")
-async def release(request: Request, study: str, visitor: Visitor = WORK) -> Response:
-    """Give a suggestion back."""
-
-    def released(opened: Study, form: dict[str, str]) -> str:
-        opened.release(form.get("job", ""))
-        return "./#under-way"
-
-    return await _changed(request, study, released, _on_overview)
-
-
-@CHANGES.post("/s/{study}/fail")
-async def fail(request: Request, study: str, visitor: Visitor = WORK) -> Response:
-    """Say that a suggestion could not be measured."""
-
-    def failed(opened: Study, form: dict[str, str]) -> str:
-        opened.fail(form.get("job", ""), form.get("reason", ""))
-        return "./#under-way"
-
-    return await _changed(request, study, failed, _on_overview)
-
-
-@CHANGES.post("/s/{study}/exclude")
-async def exclude(request: Request, study: str, visitor: Visitor = OWN) -> Response:
-    """Take an option out."""
-
-    def excluded(opened: Study, form: dict[str, str]) -> str:
-        opened.exclude(form.get("option", ""), form.get("reason", ""))
-        return "options?standing=excluded"
-
-    return await _changed(request, study, excluded, _on_options)
-
-
-@CHANGES.post("/s/{study}/include")
-async def include(request: Request, study: str, visitor: Visitor = OWN) -> Response:
-    """Take an option back in."""
-
-    def included(opened: Study, form: dict[str, str]) -> str:
-        opened.include(form.get("option", ""))
-        return f"options?{urlencode({'q': form['option']})}"
-
-    return await _changed(request, study, included, _on_options)
-
-
-@CHANGES.post("/s/{study}/switch")
-async def switch(request: Request, study: str, visitor: Visitor = OWN) -> Response:
-    """Follow the advice of the check."""
-
-    def switched(opened: Study, form: dict[str, str]) -> str:
-        if not form.get("reason", "").strip():
-            raise ValueError("say why the model is changed: the log keeps the reason.")
-        names = ("model", "deviation", "extra_scatter", "span", "reason")
-        opened.switch(**{one: form[one] for one in names if form.get(one)})
-        return "check"
-
-    return await _changed(request, study, switched, _on_check)
 
 
 @CHANGES.post("/s/{study}/cancel")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from noisewise.core.support.words import moment, number
-from noisewise.study.stores.protocol import Event, Storage, numbers_of
-from noisewise.study.stores.protocol import page_of as page_of_log
+from noisewise.study.log.events import Event, events_of, numbers_of
+from noisewise.study.stores.protocol import Storage
 from noisewise.study.study import Study
 from noisewise.web.pages.parts import Pager, SentencePart, page_of
 
@@ -61,10 +61,10 @@ class LogReader:
         pager = page_of(total, query.get("page"), kept)
         first, last = total - pager.last, total - pager.first
         if numbers is None:
-            events = page_of_log(self._storage, self._study.name, first, last - first)
+            events = events_of(self._storage, self._study.name, first, last - first)
         else:
             wanted = numbers[first:last]
-            events = [one for at in wanted for one in page_of_log(self._storage, self._study.name, at - 1, 1)]
+            events = [one for at in wanted for one in events_of(self._storage, self._study.name, at - 1, 1)]
         rows, day = [], ""
         for event, told in zip(reversed(events), reversed(self._told(events)), strict=True):
             row = _row(event, told)
@@ -88,7 +88,7 @@ class LogReader:
     def _correcting(self, kind: str, number: int) -> list[int]:
         """The events of a kind that are about a measurement."""
         name, found = self._study.name, numbers_of(self._storage, self._study.name, kind, f"{number}")
-        read = (one for at in found for one in page_of_log(self._storage, name, at - 1, 1))
+        read = (one for at in found for one in events_of(self._storage, name, at - 1, 1))
         return [one.number for one in read if one.body.get("number") == number]
 
     def _told(self, events: Sequence[Event]) -> list[int | None]:

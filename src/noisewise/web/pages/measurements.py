@@ -377,10 +377,7 @@ def _entering(analysis: Any, shown: Sequence[int]) -> dict[int, float]:
 
 
 def _row(
-    analysis: Any,
-    place: int,
-    residuals: dict[int, float],
-    entering: dict[int, float],
+    analysis: Any, place: int, residuals: dict[int, float], entering: dict[int, float]
 ) -> MeasurementShown:
     state = analysis.state
     body = state.told[place - 1]

@@ -152,10 +152,7 @@ def gauge_of(certificate: Certificate) -> Gauge | None:
     bound, eps = float(scale.drawn(certificate.bound)), float(scale.drawn(certificate.eps))
     share = 100.0 if eps <= 0.0 else 50.0 * bound / eps
     return Gauge(
-        round(min(100.0, share), 2),
-        share > 100.0,
-        certificate.bound_text,
-        scale.close(certificate.eps),
+        round(min(100.0, share), 2), share > 100.0, certificate.bound_text, scale.close(certificate.eps)
     )
 
 

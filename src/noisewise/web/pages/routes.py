@@ -10,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from noisewise.core.support.words import counted
+from noisewise.study.log.events import numbers_of
 from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
-from noisewise.study.stores.protocol import numbers_of
 from noisewise.study.study import Study
 from noisewise.study.surprises import slips_in
 from noisewise.web.api.answers import name_in
@@ -199,7 +199,7 @@ def options(request: Request, study: str) -> HTMLResponse:
     if added.isdecimal() and len(added) < 12:
         said = f"{counted(int(added), 'option')} {'was' if int(added) == 1 else 'were'} added."
     with used(request, study) as opened:
-        return shown_options(request, opened, message=said, kind=STOP)
+        return shown_options(request, opened, message=said, message_kind=STOP)
 
 
 @PAGES.get("/s/{study}/measurements", dependencies=LOOK)
@@ -213,8 +213,8 @@ def measurements(request: Request, study: str) -> HTMLResponse:
         form = filled_for(opened, request.query_params.get("what", ""))
         slips = _slips_in(opened, told)
         return shown_measurements(
-            request, opened, form=form, message=" ".join([said, *slips]), kind=HELD if slips else STOP,
-            just_told=told,
+            request, opened, form=form, just_told=told,
+            message=" ".join([said, *slips]), message_kind=HELD if slips else STOP,
         )  # fmt: skip
 
 
@@ -311,7 +311,7 @@ def overview(request: Request, study: str) -> HTMLResponse:
     """The first page of a study."""
     with used(request, study) as opened:
         made = "The study was made." if request.query_params.get("made") else ""
-        return shown_overview(request, opened, message=made, kind=STOP)
+        return shown_overview(request, opened, message=made, message_kind=STOP)
 
 
 class ShareShown(NamedTuple):

@@ -172,9 +172,7 @@ def study_page(
     return rendered(request, template, status, **(context | more))
 
 
-def shown_overview(
-    request: Request, study: Study, *, message: str = "", kind: str = HELD, status: int = 200
-) -> HTMLResponse:
+def shown_overview(request: Request, study: Study, **top: Any) -> HTMLResponse:
     """The first page, with a message on top."""
     memory = memory_of(request)
     asked = request.headers.get("hx-trigger") == "next" or "next" in request.query_params
@@ -185,50 +183,21 @@ def shown_overview(
         lambda what, make: memory.of(study, what, make),
         suggest=asked or len(study.options) <= SLOW or memory.knows(study, suggested_as(study)),
     )
-    return study_page(
-        request,
-        study,
-        "overview.html",
-        "Overview",
-        page=page,
-        message=message,
-        message_kind=kind,
-        status=status,
-    )
+    return study_page(request, study, "overview.html", "Overview", page=page, **top)
 
 
-def shown_options(
-    request: Request, study: Study, *, message: str = "", kind: str = HELD, status: int = 200
-) -> HTMLResponse:
+def shown_options(request: Request, study: Study, **top: Any) -> HTMLResponse:
     """The table of options, with a message on top."""
     memory, certificate = memory_of(request), study.certificate()
     frame = options_frame(request, study)
     view = memory.of(study, "view", lambda: view_of(study.analysis(), certificate))
     page = options_page(frame, view, certificate, request.query_params)
     changing = request.query_params.get("change", "")
-    return study_page(
-        request,
-        study,
-        "options.html",
-        "Options",
-        page=page,
-        changing=changing,
-        message=message,
-        message_kind=kind,
-        status=status,
-    )
+    return study_page(request, study, "options.html", "Options", page=page, changing=changing, **top)
 
 
 def shown_measurements(
-    request: Request,
-    study: Study,
-    *,
-    form: dict[str, str],
-    message: str = "",
-    kind: str = HELD,
-    just_told: str = "",
-    fix: str = "",
-    status: int = 200,
+    request: Request, study: Study, *, form: dict[str, str], just_told: str = "", fix: str = "", **top: Any
 ) -> HTMLResponse:
     """The table of measurements, with what somebody has filled in."""
     query = dict(request.query_params) | ({"fix": fix} if fix else {})
@@ -241,11 +210,11 @@ def shown_measurements(
         request, study, "measurements.html", "Measurements",
         page=page, form=form, names=names[:MOST_OFFERED], kinds=kinds_for(study),
         fixed=form if form.get("measurement") else fixed, beside=BESIDE,
-        just_told=just_told, message=message, message_kind=kind, status=status,
+        just_told=just_told, **top,
     )  # fmt: skip
 
 
-def shown_check(request: Request, study: Study, *, message: str = "", status: int = 200) -> HTMLResponse:
+def shown_check(request: Request, study: Study, **top: Any) -> HTMLResponse:
     """The check, with a message on top."""
     memory, analysis = memory_of(request), study.analysis()
     asked = request.headers.get("hx-trigger") == "check" or "causes" in request.query_params
@@ -253,4 +222,4 @@ def shown_check(request: Request, study: Study, *, message: str = "", status: in
         page = memory.of(study, "check", lambda: check_page(study.check(), analysis))
     else:
         page = memory.of(study, "first check", lambda: check_page(check_fit(analysis), analysis))
-    return study_page(request, study, "check.html", "Check", page=page, message=message, status=status)
+    return study_page(request, study, "check.html", "Check", page=page, **top)

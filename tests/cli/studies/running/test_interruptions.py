@@ -45,9 +45,9 @@ for number in (signal.SIGHUP, signal.SIGTERM):
 
 from noisewise.cli import main
 from noisewise.cli.run_watchdog import Watchdog
-from noisewise.study.stores.database.sql import SqlStorage
+from noisewise.study.stores import sqlite
 
-begun, append = Watchdog.begun, SqlStorage.append
+begun, send = Watchdog.begun, sqlite.send_commit
 
 def noted(self, group):
     begun(self, group)
@@ -57,17 +57,16 @@ def noted(self, group):
 left, when = os.environ.get("KILL_AT", "0 never").split()
 left = int(left)
 
-def killed(self, *arguments, **named):
+def killed(connection):
     global left
     left -= 1
     if left == 0 and when == "before":
         os.kill(os.getpid(), signal.SIGKILL)
-    done = append(self, *arguments, **named)
+    send(connection)
     if left == 0 and when == "after":
         os.kill(os.getpid(), signal.SIGKILL)
-    return done
 
-Watchdog.begun, SqlStorage.append = noted, killed
+Watchdog.begun, sqlite.send_commit = noted, killed
 main()
 """
 

@@ -1,4 +1,4 @@
-/* The most confusing alternatives. Twin: `policies/shared/alternatives.py`, with the equations. */
+/* The most confusing alternatives. Twin: `rules/alternatives.py`, with the equations. */
 
 /* `lower` is room for (dim, dim), and so is `out`. */
 static void inverse_of_moment(const DenseModel *model, Layout layout, const double *shares, double *lower,

@@ -1,5 +1,5 @@
 /* VAGE's books: the two ledgers and the history of the noise.
- * Twins: `ledgers.py` and `noise_history.py` in `policies/rules/ours/vage`, which have the equations. */
+ * Twins: `rules/races.py`, which has the equations. */
 
 enum { LEVEL, SIGMAS_TOLD, SUM, SQUARES, BETWEEN, MEASURED, PAIRS, DIFFER };
 enum { PRECISION, PRECISION_TO_WIDEST, CREDIT, CREDIT_TO_WIDEST, CONCENTRATION };

@@ -13,30 +13,30 @@
     /* core/choice/selection.py */ \
     CONSTANT(TIE, 1e-9) \
     CONSTANT(ROUNDING, 4e-15) \
-    /* policies/robust/ball.py */ \
+    /* rules/huber.py, a step in a ball */ \
     CONSTANT(ON_THE_BALL, 1e-12) \
     CONSTANT(MOST_SHIFTS, 100.0) \
-    /* policies/robust/huber.py */ \
+    /* rules/huber.py */ \
     CONSTANT(CLOSE, 1e-5) \
     CONSTANT(MOST_STEPS, 100.0) \
     CONSTANT(MOST_CUTS, 40.0) \
     CONSTANT(OVERSHOT, 0.1) \
-    /* policies/robust/median_of_means.py */ \
+    /* rules/median_of_means.py */ \
     CONSTANT(MOST_MOVES, 100.0) \
     CONSTANT(SETTLED, 1e-7) \
-    /* policies/shared/alternatives.py */ \
+    /* rules/alternatives.py */ \
     CONSTANT(LEAST, 1e-10) \
     CONSTANT(COPY, 1e-10) \
-    /* policies/rules/identification/frank_wolfe_sampling/matrix_game.py */ \
+    /* rules/_frank_wolfe_sampling.py */ \
     CONSTANT(NOTHING, 1e-11) \
-    /* policies/rules/identification/information_directed.py */ \
+    /* rules/_information_directed.py */ \
     CONSTANT(MOST_EXCHANGES, 200.0) \
     CONSTANT(OPTIMAL, 1e-9) \
-    /* policies/rules/identification/bayes_gap.py */ \
+    /* rules/_bayes_gap.py */ \
     CONSTANT(GUESS, 3.0) \
     /* core/support/blocks.py */ \
     CONSTANT(MANY, 250000.0) \
-    /* policies/rules/ours/vage */ \
+    /* rules/races.py */ \
     CONSTANT(MEMORY, 20.0) \
     CONSTANT(CAUTION, 8.0) \
     CONSTANT(FEWEST_REPEATS, 10.0) \

@@ -1,5 +1,5 @@
 /* The matrix game, by the simplex method.
- * Twin: `policies/rules/identification/frank_wolfe_sampling/matrix_game.py`, which says why.
+ * Twin: `rules/_frank_wolfe_sampling.py`, which says why.
  *
  * The table has its last column in `right`, (n,), and its last row in `bottom`, (n_rows,); nobody needs the corner.
  * The labels of the variables are whole numbers, kept as the room is: in doubles.

@@ -1,4 +1,4 @@
-/* LinGame's learners: AdaHedge. Twin: `policies/rules/identification/lingame.py`. */
+/* LinGame's learners: AdaHedge. Twin: `rules/_lingame.py`. */
 
 static inline double least_of(const double *values, const double *less, int64_t n)
 {

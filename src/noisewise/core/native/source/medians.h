@@ -1,4 +1,4 @@
-/* Medians of means. Twin: `policies/robust/median_of_means.py`, with the reasons. */
+/* Medians of means. Twin: `rules/median_of_means.py`, with the reasons. */
 
 static void deal(const Blocks *blocks, const DenseModel *model, Layout layout, int64_t action, double reward,
                  double sigma)

@@ -1,5 +1,5 @@
 /* The mixture of two actions with the least (E gap)²/E gain.
- * Twin: `policies/rules/identification/information_directed.py`, which says why two are enough. */
+ * Twin: `rules/_information_directed.py`, which says why two are enough. */
 
 /* The share of the second at which a mixture of two has the least ratio. */
 static inline double share_of_second(double gap, double gain, double other_gap, double other_gain)

@@ -1,4 +1,4 @@
-/* The closest races between VAGE's leader and its rivals. Twin: `policies/rules/ours/vage/races.py`. */
+/* The closest races between VAGE's leader and its rivals. Twin: `rules/races.py`. */
 
 static inline double largest_upper(const double *restrict widths, const double *restrict means, int64_t count,
                                    double reach)

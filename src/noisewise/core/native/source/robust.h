@@ -1,5 +1,5 @@
 /* The pseudo-Huber estimates, over a history and in one pass, and the ball they stay in.
- * Twins: `policies/robust/huber.py`, `one_pass.py` and `ball.py`, with the equations. */
+ * Twins: `rules/huber.py` and `one_pass.py`, with the equations. */
 
 /* Where a step within a ball keeps what it needs, and where it leaves its answer. */
 typedef struct {

@@ -1,4 +1,4 @@
-/* What settles VAGE's races best. Twin: `policies/rules/ours/vage/settlement.py`. */
+/* What settles VAGE's races best. Twin: `rules/races.py`. */
 
 /* Turn Σ w·((a_j - b)ᵀV⁻¹a_k)² into what measuring takes off, and choose; -1 if nothing does. */
 static int64_t most_settling_by_squares(double *restrict gains, const double *restrict squared_widths, int64_t n,

@@ -1,6 +1,6 @@
 /* Many actions looked at through a sketch of their vectors, an eighth as large: it bounds what a row can be, and the
  * few rows that may matter are looked at exactly. What comes out is what looking at all rows gives.
- * Made by `policies/rules/ours/vage/sketch.py`. */
+ * Made by `rules/races.py`. */
 
 /* A direction as the sketch's codes see it: <direction, a_k> is within `error` of base + <codes, q_k>. Infinite: look
  * at all rows. */

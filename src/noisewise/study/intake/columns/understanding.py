@@ -6,6 +6,7 @@ person settle, refuses what stays ambiguous, and remembers every guess.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, TypedDict
 
 import polars as pl
@@ -19,11 +20,12 @@ from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.networks.shared_rows import about_shared_rows
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.strange_cells import SHORTENED, is_spreadsheet_error
-from noisewise.study.inputs.tables import read_whole
+from noisewise.study.inputs.tables import ENDINGS, read_whole, split_sheet
 from noisewise.study.intake.columns.interval_cells import with_ends, with_level
 from noisewise.study.intake.columns.mapping import Mapped, map_columns, take_columns
 from noisewise.study.intake.roles import COUNT, NAME, PROBES, READINGS, ROLE
 from noisewise.study.readers.readout import Readout
+from noisewise.study.tables.table import UndecidedError
 
 #: Rows that are shown of a table.
 SHOWN = 5
@@ -34,9 +36,11 @@ _NEVER_DATES = (*PROBES, "item", "key")
 class HowToRead(TypedDict, total=False):
     """What a person can say about a table."""
 
-    map: Mapping[str, str] | None
+    map: Mapping[str, Any] | None
     ignore: Sequence[str]
     decimal: str | None
+    where: str | None
+    n: int | None
     allow_missing_se: bool
     layout: str | None
     counts: str | None
@@ -70,6 +74,8 @@ class Understood:
     better: str | None = None  # "max" or "min", if its files say which
     percent: bool = False  # its values were per cent, and are hundredths
     of_items: bool = False  # its rows sum up items that could be told one by one
+    shown: pl.DataFrame | None = None  # rows as the table has them, if those of `frame` are made of them
+    bounds: tuple[float, float] | None = None  # of ratings
 
     @property
     def sentence(self) -> str:
@@ -84,7 +90,8 @@ class Understood:
         lines = [f"{name}: {self.frame.height} row{'' if self.frame.height == 1 else 's'}; {dialect}."]
         for role, source in self.sources.items() if self.reader is None else ():
             unit = f", in {self.units[role]}" if role in self.units else ""
-            lines.append(f"  {role} ({ROLE[role].meaning}): {source!r}{unit}")
+            meaning = f" ({ROLE[role].meaning})" if role in ROLE else ""
+            lines.append(f"  {role}{meaning}: {source!r}{unit}")
         lines += self.remarks
         if self.unused:
             lines.append(f"Not used: {', '.join(map(repr, self.unused))}.")
@@ -97,8 +104,12 @@ class Understood:
         return [
             f"{self.table.place(at)}: "
             + ", ".join(f"{k} {_shown(v)}" for k, v in row.items() if v is not None)
-            for at, row in enumerate(self.frame.head(rows).iter_rows(named=True))
+            for at, row in enumerate(self._rows.head(rows).iter_rows(named=True))
         ]
+
+    @property
+    def _rows(self) -> pl.DataFrame:
+        return self.frame if self.shown is None else self.shown
 
     def to_plain(self) -> dict[str, Any]:
         """For programs."""
@@ -107,7 +118,7 @@ class Understood:
             "guesses": list(self.guesses), "remarks": list(self.remarks), "rows": self.frame.height,
             "first_rows": [
                 {name: _plain(cell) for name, cell in row.items() if cell is not None}
-                for row in self.frame.head(SHOWN).iter_rows(named=True)
+                for row in self._rows.head(SHOWN).iter_rows(named=True)
             ],
         }  # fmt: skip
 
@@ -119,9 +130,11 @@ def understand(
     source: Any,
     *,
     what: str = "measurements",
-    map: Mapping[str, str] | None = None,
+    map: Mapping[str, Any] | None = None,
     ignore: Sequence[str] = (),
     decimal: str | None = None,
+    where: str | None = None,
+    n: int | None = None,
     allow_missing_se: bool = False,
     words: Wording = PYTHON,
     others: Sequence[str] = (),
@@ -137,6 +150,8 @@ def understand(
         map: Roles to columns; None: columns are called like roles.
         ignore: Columns that are not used, on purpose.
         decimal: The decimal sign, ``"."`` or ``","``, where the cells do not settle it.
+        where: A column and one of its values; only these rows are read.
+        n: The number of readings behind each value, if the table does not say.
         allow_missing_se: Rows without an error bar are taken as such.
         words: How messages call what a person can say.
         others: Columns that somebody else reads: options' features and costs.
@@ -155,8 +170,37 @@ def understand(
         check_choice("decimal", decimal, (POINT, COMMA))
     if isinstance(ignore, str):
         ignore = [ignore]
-    table = read_whole(what, source)
-    if layout is not None or counts is not None or cov is not None:
+    studies = layout is not None or counts is not None or cov is not None
+    try:
+        table: ReadTable | None = read_whole(what, source)
+    except ValueError as problem:
+        if studies or not isinstance(source, str | PathLike):
+            raise
+        table, unread = None, problem
+    from noisewise.study.intake.columns.whole import has_names, is_sheet, understand_whole
+
+    wanted = table is None or not is_sheet(
+        [n for n in table.frame.columns if n not in (*ignore, *others)], map
+    )
+    if not studies and wanted:
+        try:
+            found = understand_whole(
+                source if table is None or isinstance(source, str | PathLike) else table.frame,
+                table,
+                map=map, ignore=ignore, decimal=decimal, where=where, n=n, words=words, others=others,
+            )  # fmt: skip
+            if table is None and " cells " in str(unread) and len(found.guesses) == 1:
+                raise unread  # a row was cut or shifted
+            return found
+        except UndecidedError:
+            raise
+        except ValueError as reason:
+            if table is None:
+                raise (unread if split_sheet(str(source))[0].suffix.lower() in ENDINGS else reason) from None
+            if map is None and not has_names(table.frame.columns):
+                raise
+    assert table is not None
+    if studies:
         from noisewise.study.intake.columns.networks import SaidOfStudies, understand_network
 
         said = SaidOfStudies(dict(map or {}), [*ignore, *others], decimal, counts, cov)

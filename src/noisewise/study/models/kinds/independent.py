@@ -1,28 +1,18 @@
 """The independent model: every option on its own; blocks and measured differences connect options."""
 
-import math
-from typing import Any
-
 import numpy as np
 
-from noisewise.actions import ActionSet
-from noisewise.actions.independent import IndependentOptions
 from noisewise.core.model.dense import Floats
-from noisewise.core.model.independent import Separate
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.levels import Stacks
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS
 from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.log.specification import OWN
-from noisewise.study.models.exact.pooled_model import Border, fill_independent
-from noisewise.study.models.fit import Fit
-from noisewise.study.models.joint import Knowledge, NetworkJoint, SeparateJoint
+from noisewise.study.models.contrasts import Contrasts
+from noisewise.study.models.fit import Fit, fit_independent
+from noisewise.study.models.joint import Joint, Knowledge, separate_joint
 from noisewise.study.models.narrowest import bounds_with_items
-from noisewise.study.models.networks.border import assemble_border
-from noisewise.study.models.networks.contrasts import Contrasts
-from noisewise.study.models.networks.independent_fit import fit_independent, root_of
-from noisewise.study.models.networks.worlds import network_worlds
 from noisewise.study.models.once import (
     ConnectedOnce,
     OneLook,
@@ -33,10 +23,9 @@ from noisewise.study.models.once import (
 )
 from noisewise.study.models.option_evidence import MAIN, OTHER, Gathered, separate_options
 from noisewise.study.models.own_readings import begins_mostly_with_own, begins_pooled
-from noisewise.study.models.rule_view import RuleView
-from noisewise.study.models.spreads import possible_spreads
 from noisewise.study.models.study_model import BoundaryCase, StudyModel
-from noisewise.study.models.sums import Sums, shared_unknowns
+from noisewise.study.models.sums import Sums
+from noisewise.study.models.worlds import independent_worlds
 
 
 class Independent(StudyModel):
@@ -64,7 +53,7 @@ class Independent(StudyModel):
         if not linked.has_border:
             return self._apart(case, linked)
         shares = case.shares._replace(delta=_connected_part(case) * case.delta)
-        return Contrasts(case.fit.components, shares, case.resolution, slack=case.fit.slack)
+        return Contrasts(case.fit, case.sums, shares, case.resolution)
 
     def one_look(self, look: OneLook) -> HalfWidths:
         """The comparisons that the kinds of measurements allow."""
@@ -108,69 +97,22 @@ class Independent(StudyModel):
         return found
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
-        """Each option on its own, or the network that it is part of."""
+        """Each option on its own, or the connected ones that it is one of."""
         evidence = boundary if isinstance(boundary, SeparateOptions) else None
-        for part in fit.components:
-            at = int(np.searchsorted(part.options, option))
-            if at < part.options.size and part.options[at] == option:
-                joint = NetworkJoint(self.n, part, root_of(part, fit.offset_precision))
-                return Knowledge(joint, evidence=evidence)
-        own = fit.own if evidence is None else evidence.variances()
-        return Knowledge(SeparateJoint(own), evidence=evidence)
-
-    def actions(self, view: RuleView) -> ActionSet:
-        """Options without vectors, and a border for what connects them."""
-        if not (view.whole and view.sums.has_border):
-            return IndependentOptions(self.n)
-        border = self._border(view, ridge=1.0)
-        columns = Separate(self.n, border.touched, border.links.shape[0])
-        return IndependentOptions(self.n, columns=columns)
-
-    def fill(self, rule_model: Any, view: RuleView, ridge: float) -> None:
-        """Fill the rule's options and their border."""
-        if view.whole and view.sums.n_measurements:
-            sums, border = view.sums, self._border(view, ridge)
-            fill_independent(rule_model, border, float(sums.weight.sum()), sums.n_measurements)
-
-    def _border(self, view: RuleView, ridge: float) -> Border:
-        """What options share; where contrasts alone count, offsets of all blocks have no prior."""
-        sums, shared = view.sums, shared_unknowns(view.sums)
-        flat = view.contrasts_only and sums.has_border
-        blocks = np.unique(sums.block[sums.minus < 0]) if flat else shared.blocks
-        return assemble_border(self.n, sums, blocks, shared.compared, ridge, flat=flat)
+        if fit.connected and fit.group[option] >= 0:
+            assert fit.solved is not None
+            linked = fit.group == fit.group[option]
+            own = np.where(linked, fit.solved.own[: self.n], np.inf)
+            return Knowledge(Joint(own, np.where(linked, fit.solved.halves, 0.0).T), evidence=evidence)
+        return Knowledge(
+            separate_joint(fit.own if evidence is None else evidence.variances()), evidence=evidence
+        )
 
     def draw_worlds(
         self, fit: Fit, sums: Sums, count: int, rng: np.random.Generator, span: float | None
     ) -> Floats:
         """Values that are normal around a common mean with an unknown spread, given their estimates."""
-        variances = fit.variances()
-        known = (fit.group >= 0) & np.isfinite(variances)
-        means, errors = fit.means[known], variances[known]
-        scale = 3.0 * float(np.std(means)) if means.size > 1 else math.inf
-        spreads = possible_spreads(self.n, span, max(scale, self.specification.resolution))
-        if fit.components:
-            parts = [(part, root_of(part, fit.offset_precision)) for part in fit.components]
-            return network_worlds(fit.means, parts, spreads, count, rng)
-        tau = spreads.tau
-        weights = 1.0 / (tau[:, None] ** 2 + errors)
-        total = weights.sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            centres = np.where(total > 0.0, (weights * means).sum(axis=1) / total, 0.0)
-        misfits = (weights * (means - centres[:, None]) ** 2).sum(axis=1)
-        evidence = 0.5 * (np.log(weights).sum(axis=1) - misfits)
-        if means.size:
-            evidence -= 0.5 * np.log(total)
-        at = spreads.weighed(evidence).draw(rng, count)
-        spread = tau[at][:, None]
-        centre = centres[at]
-        if means.size:
-            centre = centre + rng.standard_normal(count) / np.sqrt(total[at])
-        normals = rng.standard_normal((count, known.size))
-        worlds = centre[:, None] + spread * normals
-        kept = spread**2 / (spread**2 + errors)
-        shrunk = centre[:, None] * (1.0 - kept) + kept * means
-        worlds[:, known] = shrunk + np.sqrt(kept * errors) * normals[:, known]
-        return np.asarray(worlds)
+        return independent_worlds(fit, self.specification.resolution, count, rng, span)
 
 
 def _connected_part(case: BoundaryCase) -> float:

@@ -1,24 +1,17 @@
 """The linear model with deviations: a weighted sum of features, plus a deviation of the option's own."""
 
-from typing import Any
-
 import numpy as np
 
-from noisewise.actions import ActionSet
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE, READINGS
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
-from noisewise.study.models.features.deviation_posterior import deviating_options, fill_mixed
-from noisewise.study.models.features.linear_boundary import MixedBoundary
-from noisewise.study.models.features.linear_fit import fit_mixed
-from noisewise.study.models.fit import Fit
-from noisewise.study.models.joint import Knowledge, LoadedJoint
+from noisewise.study.models.feature_bounds import FeatureBounds, left_to_options
+from noisewise.study.models.fit import Fit, fit_features, fit_independent
+from noisewise.study.models.joint import Knowledge
 from noisewise.study.models.kinds.linear import DEVIATION, Linear
-from noisewise.study.models.networks.independent_fit import fit_independent
 from noisewise.study.models.remedies import TELLING, Remedy, scatter_of
-from noisewise.study.models.rule_view import RuleView
 from noisewise.study.models.sizes.variance_components import (
     Likelihood,
     Sizes,
@@ -27,13 +20,13 @@ from noisewise.study.models.sizes.variance_components import (
     with_limit,
 )
 from noisewise.study.models.study_model import BoundaryCase
-from noisewise.study.models.sums import Sums, shared_unknowns, totals
+from noisewise.study.models.sums import Sums, totals
 
 
 class LinearDeviation(Linear):
     """One weight per feature, and a deviation per option, drawn from a normal law."""
 
-    facts = ModelFacts(DEVIATION, uses_features=True, needs_span=True, has_deviation=True)
+    facts = ModelFacts(DEVIATION, uses_features=True, has_deviation=True)
     radius = (
         "normal-mixture ellipsoid of the features, plus a normal quantile for the deviations "
         "(union bound over options), at the moment of stopping"
@@ -43,42 +36,32 @@ class LinearDeviation(Linear):
 
     def fit(self, sums: Sums, deviation: float) -> Fit:
         """Deviations are shrunk by what their size makes likely."""
-        return fit_mixed(self.features, sums, deviation, self.ridge)
+        return fit_features(self.features, sums, deviation)
 
     def scatter_fit(self, sums: Sums) -> Fit:
         """Options are not where their features say: only repeats tell the scatter."""
         return fit_independent(self.n, sums)
 
     def boundary(self, case: BoundaryCase) -> HalfWidths:
-        """An ellipsoid of the weights, and a quantile of the deviations."""
-        return MixedBoundary(
-            case.fit,
-            case.delta,
-            case.n_allowed,
-            case.resolution,
-            restarts=self.restarts(case),
-        )
+        """Ellipsoids of the weights, and a quantile of the deviations."""
+        return FeatureBounds(case.fit, case.delta, case.resolution, case.n_allowed)
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
-        """Options follow the weights; once these are known, deviations and offsets are left.
-
-        Offsets that are in the mixture are known with the weights.
-        """
-        assert isinstance(boundary, MixedBoundary)
-        left = LoadedJoint(fit.own, fit.loads[:, : boundary.before])
-        mixed = boundary.before < fit.parts.layout.before
-        return Knowledge(LoadedJoint(fit.own, fit.loads), left, boundary.quantile, offsets_given=mixed)
+        """Options follow the weights; once these are known, deviations and offsets are left."""
+        assert isinstance(boundary, FeatureBounds)
+        left = left_to_options(fit, boundary.known)
+        return (
+            super().knowledge(fit, boundary, option)._replace(given_weights=left, quantile=boundary.quantile)
+        )
 
     def assumptions(self, sizes: Sizes) -> list[str]:
-        """That deviations are normal and of the size that is used, and that the span is right."""
+        """That deviations are normal and of the size that is used."""
         scale = self.specification.value_scale
         size = with_limit(sizes.deviation, sizes.largest_deviation, scale)
         value = "the logarithm of an option's value" if scale.log else "an option's value"
-        span = scale.span_stated(self.choice.span or 0.0)
         return [
             f"{value} is a weighted sum of its features plus a deviation, drawn from a normal law "
-            f"of size {size}; no two differ by more than {span}",
-            "the weighted sums differ by no more than that, either, and errors are normal",
+            f"of size {size}; errors are normal, too",
             "the confidence is that of the moment you stop, averaged over deviations of this size",
         ]
 
@@ -96,15 +79,6 @@ class LinearDeviation(Linear):
         return [
             f"of {listed} only an upper limit of the error is known, where deviations need the error itself"
         ]
-
-    def actions(self, view: RuleView) -> ActionSet:
-        """Options with a part of their own, and a border of features, a level and blocks."""
-        shared = shared_unknowns(view.sums) if view.whole else None
-        return deviating_options(self.features, view.deviation, shared)
-
-    def fill(self, rule_model: Any, view: RuleView, ridge: float) -> None:
-        """Fill the rule's options; one that learns one by one begins with the prior."""
-        fill_mixed(rule_model, self.features, view, ridge)
 
     def remedy(self, likelihood: Likelihood, sizes: Sizes, sums: Sums) -> Remedy | None:
         """With deviations there already, one of the sizes was stated too small."""

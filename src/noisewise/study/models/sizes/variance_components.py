@@ -21,8 +21,7 @@ from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE
 from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelChoice
-from noisewise.study.models.features.linear_fit import determined, restricted
-from noisewise.study.models.networks.independent_fit import fit_independent, independent_rank
+from noisewise.study.models.fit import Equations, fit_independent
 from noisewise.study.models.own_readings import own_readings
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.models.sizes.size_limits import lower_size, upper_size
@@ -115,12 +114,12 @@ class Likelihood:
         self.options = np.unique(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]])).size
         self.measurements = self._columns.value.size
         #: Degrees of freedom within options, and of options around the weighted sums.
-        self.repeats = self.measurements - independent_rank(n, sums)
+        self.repeats = self.measurements - Equations(n, sums).layout.rank
         self.rank = self.measurements - self.repeats
+        # What is determined does not depend on weights or sizes.
+        self._equations: dict[bool, Equations] = {}
         if features is not None:
-            # What is determined does not depend on weights or sizes.
-            self._determined = determined(features, sums)
-            self.rank = self._determined.size + np.unique(sums.block[sums.minus < 0]).size
+            self.rank = self._equations_of(sums, deviating=False).layout.rank
         scale = float(np.median(self._sigma)) if self.measurements else 1.0
         spread = float(np.ptp(sums.value)) if sums.value.size else 0.0
         decades = math.log10(max(spread / scale, 1.0)) - math.log10(LEAST)
@@ -134,10 +133,18 @@ class Likelihood:
         sums = self._sums(extra_scatter)
         variances, share = self._ordered
         logs = float(np.log(variances + share * extra_scatter**2).sum())
-        if self._features is None:
+        if self._features is None and not sums.has_border:
             fit = fit_independent(self._n, sums)
             return logs + fit.squares(sums) + fit.log_det
-        return logs + restricted(self._features, sums, deviation, self._determined)
+        deviating = self._features is not None and deviation > 0.0
+        solved = self._equations_of(sums, deviating=deviating).solve(sums, deviation)
+        priors = 2.0 * self._n * math.log(deviation) if deviating else 0.0
+        return logs + priors + sums.within + solved.squares + solved.log_det
+
+    def _equations_of(self, sums: Sums, *, deviating: bool) -> Equations:
+        if deviating not in self._equations:
+            self._equations[deviating] = Equations(self._n, sums, self._features, deviating=deviating)
+        return self._equations[deviating]
 
     def within_options(self) -> "Likelihood":
         """What the same measurements say about extra scatter whatever the options' values are."""

@@ -1,1 +1,0 @@
-"""The rules, one per file, in families."""

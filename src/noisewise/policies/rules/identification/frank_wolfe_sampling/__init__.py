@@ -1,1 +1,0 @@
-"""Frank-Wolfe sampling, and the matrix game that each of its steps solves."""

@@ -1,1 +1,0 @@
-"""Rules of our own, made for error bars that differ."""

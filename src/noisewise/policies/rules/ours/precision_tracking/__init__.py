@@ -1,1 +1,0 @@
-"""Precision tracking, and the looks at which its phases may speak."""

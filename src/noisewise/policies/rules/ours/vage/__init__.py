@@ -1,1 +1,0 @@
-"""VAGE, variance-aware gap exploration, and the races it settles."""

@@ -1,1 +1,0 @@
-"""The paper's algorithms: VAEE, VAGD, and VAEE for heavy tails."""

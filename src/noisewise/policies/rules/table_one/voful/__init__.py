@@ -1,1 +1,0 @@
-"""VOFUL and VOFUL2: optimism over sets made of many small tests."""

@@ -1,1 +1,0 @@
-"""What several rules share: least squares, layers, budgets, the most confusing alternative."""

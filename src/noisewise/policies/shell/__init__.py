@@ -1,1 +1,0 @@
-"""What a rule is, and the shell around it: ask, tell, recommend, estimate, copy, save."""

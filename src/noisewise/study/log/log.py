@@ -1,0 +1,326 @@
+"""The log of one study as this process knows it: reading on, and the one way to append."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar, cast
+
+from noisewise.core.support.garbage import without_collector
+from noisewise.study.log.events import (
+    KEYED,
+    Event,
+    Happened,
+    digest,
+    event_of,
+    events_in,
+    new_id,
+    rows_of,
+    specification_in,
+)
+from noisewise.study.log.specification import Specification
+from noisewise.study.log.state import State
+from noisewise.study.log.validation import rehearse
+from noisewise.study.stores.protocol import (
+    START,
+    AnswerLostError,
+    LogMovedOnError,
+    OutcomeUnknownError,
+    Row,
+    Storage,
+    StoreChangedError,
+    link,
+    not_fitting,
+)
+
+#: Seconds for which a store whose answer was lost is asked what became of a change, and between two tries.
+ASKING, PAUSE = 10.0, 0.2
+#: Rows that are applied together.
+TOGETHER = 20_000
+
+Decide = Callable[[list[Event]], Happened]
+Answer = TypeVar("Answer")
+
+
+class Acted:
+    """What came of a change."""
+
+    #: How many events the log had right after it; None: nothing was appended.
+    n_events: int | None = None
+
+
+class Acting(NamedTuple):
+    """Who makes a change, to which state, and what it is known by."""
+
+    by: str | None = None
+    only_at: int | None = None
+    key: str | None = None
+    request: str | None = None
+
+
+class _Lost(NamedTuple):
+    """A call that ended with an error after its events had been handed to the store."""
+
+    call: tuple[Any, ...]
+    answer: Callable[[], Any]
+    id: str
+    after: int  # the number of the last row before them
+
+    def same(self, call: tuple[Any, ...]) -> bool:
+        """Whether another call has the same arguments."""
+        try:
+            return bool(self.call == call)
+        except Exception:
+            return self.call is call  # arrays do not say whether they are equal
+
+
+class Log:
+    """A log, read as far as `last`, and the state that follows from it.
+
+    Args:
+        storage: Where it is kept.
+        name: The name of the study.
+        clock: Where the time comes from.
+    """
+
+    state: State
+    specification: Specification
+    last: Row
+    last_at: float | None  # when the last event was appended
+
+    def __init__(
+        self,
+        storage: Storage,
+        name: str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.storage, self.name, self.clock = storage, name, clock
+        self._acting, self._acted = Acting(), Acted()
+        self._changes_with_key = 0
+        self._lost: _Lost | None = None
+        self._load()
+
+    @property
+    def head(self) -> str:
+        """The hash of the last row, in hexadecimal."""
+        return self.last.hash.hex()
+
+    def events(self, until: int | None = None) -> list[Event]:
+        """The log, or its beginning."""
+        return events_in(self.storage.read(self.name, 0, until))
+
+    def catch_up(self) -> list[Event]:
+        """Apply what others appended since the last time."""
+        with without_collector():
+            return self._follow(self.storage.read(self.name, self.last.number))
+
+    @contextmanager
+    def acting(self, acting: Acting) -> Iterator[Acted]:
+        """A context whose change is somebody's, happens only to a certain state, and can be found again."""
+        before = self._acting, self._acted, self._changes_with_key
+        self._acting, self._acted, self._changes_with_key = acting, Acted(), 0
+        try:
+            yield self._acted
+        finally:
+            self._acting, self._acted, self._changes_with_key = before
+
+    def with_key(self, key: str, request: str | None = None) -> list[Event]:
+        """What was appended with a key; none if nothing was. Refuses the key of another request."""
+        self.catch_up()
+        id = new_id(key)
+        number = self._keyed.get(id)
+        if number is None:
+            return []
+        events = self._change(number, id)
+        _check_request(events[0], request)
+        return events
+
+    def change(
+        self,
+        decide: Decide,
+        call: tuple[Any, ...],
+        answer: Callable[[], Answer],
+        *,
+        before: Callable[[], object] | None = None,
+        recover: Callable[[list[Event]], object] | None = None,
+    ) -> Answer:
+        """Decide on the newest state and append, while nobody else can.
+
+        Args:
+            decide: Makes the events; it is told what happened since ``before`` was called.
+            call: What was called, with its arguments: the same call after one whose outcome remained unknown
+                is taken for its repetition.
+            answer: What to return when the events are written.
+            before: What takes so long that the others should not wait for it.
+            recover: Prepares the answer from the events of an earlier call with the same key; default:
+                decide again on the state in which that call found the study.
+        """
+        acting, lost = self._acting, self._lost
+        if lost is not None and not lost.same(call):
+            lost = None
+        key = acting.key
+        if key is not None and self._changes_with_key:
+            key = f"{key}\n{self._changes_with_key}"  # one context, several changes
+        id = lost.id if lost is not None else new_id(key)
+        request = "" if key is None else acting.request or digest(call)
+        if before is not None and lost is None:
+            if key is not None:
+                self.catch_up()
+            if id not in self._keyed:
+                before()
+        give_up = 0.0
+        while True:
+            self._sent = lost is not None
+            first = self.last.number if lost is None else lost.after
+            try:
+                found = self._once(decide, id, request, first, recover)
+                self._lost = None
+                return cast(Answer, lost.answer()) if found and lost is not None else answer()
+            except BaseException as error:
+                if self._sent:
+                    lost = self._lost = lost or _Lost(call, answer, id, first)
+                if isinstance(error, AnswerLostError):
+                    give_up = give_up or time.monotonic() + ASKING
+                retry = give_up and isinstance(error, (AnswerLostError, ConnectionError, TimeoutError))
+                if retry and time.monotonic() < give_up:
+                    time.sleep(PAUSE if time.monotonic() > give_up - ASKING + PAUSE else 0.0)
+                    continue
+                if retry:
+                    raise _outcome_unknown(error) from error
+                raise
+
+    def _once(
+        self,
+        decide: Decide,
+        id: str,
+        request: str,
+        first: int,
+        recover: Callable[[list[Event]], object] | None,
+    ) -> bool:
+        """One try; returns whether the change had been written before."""
+        with self.storage.transaction(self.name) as transaction:
+            with without_collector():
+                news = self._follow(transaction.read(self.last.number))
+            if self._sent and any(row.id == id for row in transaction.read(first)):
+                return True
+            if (number := self._keyed.get(id)) is not None:
+                self._recall(number, id, request, decide, recover)
+                return False
+            self._sent = False
+            happened = decide(news)
+            if not happened:
+                return False
+            if self._acting.only_at not in (None, self.last.number):
+                raise LogMovedOnError(
+                    f"the log of {self.name!r} has {self.last.number} events, not {self._acting.only_at}."
+                )
+            rows = rows_of(happened, self.last, at=self.clock(), id=id, request=request, by=self._acting.by)
+            # The state is given what was written, as in a replay.
+            events = events_in(rows)
+            rehearsed = getattr(happened, "rehearsed", False)
+            if not rehearsed:
+                rehearse(self.state, events)
+            self._sent = True
+            transaction.append(rows)
+        self._apply(rows, events, rehearsed=not rehearsed)
+        self._acted.n_events = self.last.number
+        self._changes_with_key += 1
+        return False
+
+    def _recall(
+        self,
+        number: int,
+        id: str,
+        request: str,
+        decide: Decide,
+        recover: Callable[[list[Event]], object] | None,
+    ) -> None:
+        """Prepare the answer to a call that was made before, by this process or another."""
+        events = self._change(number, id)
+        _check_request(events[0], request)
+        if recover is not None:
+            recover(events)
+            return
+        now, self.state = self.state, State(self.specification)
+        try:
+            self.state.apply_all(self.events(until=number - 1))
+            decide([])
+        finally:
+            self.state = now
+
+    def _change(self, number: int, id: str) -> list[Event]:
+        """The events of a change, of which the first has this number."""
+        return [event for event in events_in(self.storage.read(self.name, number)) if event.append == id]
+
+    def _load(self) -> None:
+        """Read the whole log."""
+        rows = self.storage.read(self.name)
+        plain = specification_in(rows, self.name)
+        if rows[0].number != 0 or rows[0].hash != link(START, rows[0].id, rows[0].record):
+            raise not_fitting(self.name, 0)
+        # The name is the store's business: a study may be renamed.
+        self.specification = Specification.from_plain({**plain, "name": self.name})
+        self.state, self.last, self.last_at = State(self.specification), rows[0], None
+        self._keyed: dict[str, int] = {}
+        self._whole = True
+        with without_collector():
+            self._follow(rows)
+
+    def _follow(self, rows: Sequence[Row]) -> list[Event]:
+        """Apply rows. The first is the last one that is known; each must continue the one before it."""
+        if not self._whole:  # a change was interrupted while it was applied
+            self._load()
+            return self.catch_up()
+        if not rows or rows[0].hash != self.last.hash:
+            raise self._rolled_back()
+        if len(rows) == 1:
+            return []
+        events: list[Event] = []
+        for first in range(1, len(rows), TOGETHER):
+            some = rows[first : first + TOGETHER]
+            head = self.last.hash
+            for number, row in enumerate(some, self.last.number + 1):
+                head = link(head, row.id, row.record)
+                if row.hash != head or row.number != number:
+                    raise not_fitting(self.name, number)
+            read = [event_of(row) for row in some]
+            self._apply(some, read)
+            events += read
+        return events
+
+    def _apply(self, rows: Sequence[Row], events: list[Event], *, rehearsed: bool = False) -> None:
+        self._whole = False
+        self.state.apply_all(events, rehearsed=rehearsed)
+        for row in rows:
+            if row.id.startswith(KEYED):
+                self._keyed.setdefault(row.id, row.number)
+        self.last, self.last_at = rows[-1], events[-1].at
+        self._whole = True
+
+    def _rolled_back(self) -> StoreChangedError:
+        length = len(self.storage.read(self.name)) - 1
+        what = (
+            f"was rolled back: it has {length} events, and had {self.last.number}"
+            if length < self.last.number
+            else "is not the one that was read before: its history was replaced"
+        )
+        return StoreChangedError(
+            f"the log of {self.name!r} {what}. Nothing was written; find out which copy is right, and open "
+            "the study again."
+        )
+
+
+def _check_request(event: Event, request: str | None) -> None:
+    if request is not None and event.request != request:
+        raise ValueError(
+            f"this key was used for another change (event {event.number}): choose another key. Nothing was "
+            "written."
+        )
+
+
+def _outcome_unknown(error: BaseException) -> OutcomeUnknownError:
+    reason = str(error).split(" Nothing was written")[0].rstrip(".")
+    return OutcomeUnknownError(
+        f"it is not known whether this was written: the answer to the commit was lost ({reason}). Make the "
+        "same call again in this program (it is not written twice), or look at the log before telling it "
+        "anew."
+    )

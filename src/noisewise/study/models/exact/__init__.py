@@ -1,1 +1,0 @@
-"""Least squares that lose no digit where error bars differ by many decades."""

@@ -1,1 +1,0 @@
-"""A store in a database, in plain SQL: what SQLite and PostgreSQL share."""

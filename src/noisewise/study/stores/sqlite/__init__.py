@@ -1,1 +1,0 @@
-"""Studies in one SQLite file: its locks, its identity, and the files that SQLite leaves beside it."""

@@ -1,0 +1,200 @@
+"""Policy files are read with suspicion: junk is refused in one sentence, and allocates nothing large."""
+
+import io
+import json
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import noisewise as nw
+
+FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    policy = nw.vage(nw.ActionSet(np.eye(3), labels=["a", "b", "c"]))
+    for k in range(6):
+        policy.tell(k % 3, 0.1 * k, 0.5)
+    path = tmp_path_factory.mktemp("policies") / "whole.npz"
+    policy.save(path)
+    return path
+
+
+def refused(path, match="`"):
+    """Loading raises a `ValueError` of one sentence, and never takes much memory."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=match) as caught:
+            nw.load_policy(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    words = str(caught.value)
+    assert words.startswith("`")
+    assert "\n" not in words
+    assert len(words) < 600
+    assert peak < 100e6
+    return words
+
+
+def loaded_or_refused(path):
+    """The policy; None if it was refused in words."""
+    try:
+        return nw.load_policy(path)
+    except ValueError as error:
+        words = str(error)
+    assert words.startswith("`")
+    return None
+
+
+def arrays_of(path):
+    with np.load(path) as file:
+        return dict(file)
+
+
+def rewritten(whole, path, header=None, **arrays):
+    """The same file with other arrays, or other entries in its header."""
+    found = arrays_of(whole)
+    said = json.loads(str(found["header"])) | (header or {})
+    np.savez(path, **found | {"header": np.array(json.dumps(said))} | arrays)
+    return path
+
+
+@FUZZ
+@given(content=st.binary(max_size=400))
+def test_random_bytes_are_refused(content, tmp_path):
+    (tmp_path / "junk.npz").write_bytes(content)
+    refused(tmp_path / "junk.npz", "written by policy.save")
+
+
+@FUZZ
+@given(share=st.floats(0.0, 1.0, exclude_max=True))
+def test_a_file_cut_anywhere_is_refused(share, whole, tmp_path):
+    content = whole.read_bytes()
+    (tmp_path / "cut.npz").write_bytes(content[: int(share * len(content))])
+    refused(tmp_path / "cut.npz", "written by policy.save")
+
+
+@FUZZ
+@given(place=st.floats(0.0, 1.0, exclude_max=True), bit=st.integers(0, 7))
+def test_a_flipped_bit_is_refused_or_changes_nothing(place, bit, whole, tmp_path):
+    content = bytearray(whole.read_bytes())
+    content[int(place * len(content))] ^= 1 << bit
+    (tmp_path / "flipped.npz").write_bytes(content)
+    policy = loaded_or_refused(tmp_path / "flipped.npz")
+    if policy is None:
+        return
+    # Dates, permissions and padding of the archive say nothing about the policy.
+    same = nw.load_policy(whole)
+    assert policy.options == same.options
+    assert np.array_equal(policy.estimate().means, same.estimate().means)
+    assert np.array_equal(policy.estimate().widths, same.estimate().widths)
+
+
+ODD = [None, True, -1, 0, 10**12, 10**400, 1e308, "text", [], {}, [[[1]]], {"a": {"b": 1}}]
+
+
+@pytest.mark.parametrize("entry", ["rule", "options", "horizon", "actions", "set", "format"])
+def test_a_header_with_odd_entries_is_refused_or_harmless(entry, whole, tmp_path):
+    for value in ODD:
+        path = rewritten(whole, tmp_path / "odd.npz", {entry: value})
+        if entry == "horizon" and (value is None or isinstance(value, int)) and not isinstance(value, bool):
+            assert nw.load_policy(path).n_told == 6  # vage has no use for it
+        elif entry != "set" or not isinstance(value, dict):
+            refused(path)
+
+
+def test_a_header_that_is_nested_without_end_is_refused(whole, tmp_path):
+    deep = arrays_of(whole)
+    for text in (
+        "[" * 100_000,
+        '{"format": 4, "a": ' + "[" * 50_000 + "]" * 50_000 + "}",
+        '{"format": 4}',
+        "3",
+    ):
+        np.savez(tmp_path / "deep.npz", **deep | {"header": np.array(text)})
+        refused(tmp_path / "deep.npz", "written by policy.save")
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"sigmas": np.array([0.5, -1.0])},
+        {"sigmas": np.full(6, np.nan)},
+        {"sigmas": np.ones((6, 1))},
+        {"sigmas": np.array(["a"] * 6)},
+        {"told": np.zeros(5, np.int64)},
+        {"told": np.zeros(6)},
+        {"told": np.full(6, 77)},
+        {"told": np.full(6, -1)},
+        {"vectors": np.ones((10**6, 3), np.float32)[:3] * np.nan},
+        {"vectors": np.array("text")},
+        {"rewards": np.zeros(5)},
+        {"rewards": np.array(["a"] * 6)},
+    ],
+    ids=lambda arrays: f"{next(iter(arrays))}-{next(iter(arrays.values())).dtype}",
+)
+def test_wrong_arrays_are_refused(arrays, whole, tmp_path):
+    refused(rewritten(whole, tmp_path / "wrong.npz", **arrays))
+
+
+@pytest.mark.parametrize("name", ["sigmas", "told", "vectors", "header", "rewards"])
+def test_missing_arrays_are_refused(name, whole, tmp_path):
+    found = arrays_of(whole)
+    found.pop(name)
+    np.savez(tmp_path / "less.npz", **found)
+    refused(tmp_path / "less.npz")
+
+
+def test_a_header_that_is_no_text_is_refused(whole, tmp_path):
+    np.savez(tmp_path / "wrong.npz", **arrays_of(whole) | {"header": np.zeros(3)})
+    refused(tmp_path / "wrong.npz")
+
+
+def with_entry(whole, path, name, content):
+    """The same archive with the raw bytes of one entry exchanged."""
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(path, "w") as new:
+        for entry in old.infolist():
+            new.writestr(entry.filename, content if entry.filename == name else old.read(entry))
+    return path
+
+
+@pytest.mark.parametrize("shape", ["(10000000000,)", "(100000, 100000)", "(-1,)", "(2,)", f"({'9' * 300},)"])
+def test_an_array_that_announces_more_than_it_holds_is_refused(shape, whole, tmp_path):
+    words = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    padded = words + b" " * (64 - (len(words) + 11) % 64) + b"\n"
+    content = b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded + bytes(8)
+    refused(with_entry(whole, tmp_path / "huge.npz", "sigmas.npy", content), "written by policy.save")
+
+
+def test_a_compressed_bomb_is_refused_before_it_unfolds(whole, tmp_path):
+    stream = io.BytesIO()
+    np.save(stream, np.zeros(25_000_000))
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("sigmas.npy", stream.getvalue())
+    assert (tmp_path / "bomb.npz").stat().st_size < 1e6
+    refused(tmp_path / "bomb.npz", "compressed, which policy.save never does")
+
+
+def test_an_archive_of_thousands_of_arrays_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "many.npz", "w") as file:
+        for k in range(2000):
+            file.writestr(f"{k}.npy", b"")
+    refused(tmp_path / "many.npz", "more arrays than any policy")
+
+
+def test_a_pickle_inside_is_not_run(tmp_path, whole):
+    stream = io.BytesIO()
+    np.save(stream, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    path = with_entry(whole, tmp_path / "pickle.npz", "sigmas.npy", stream.getvalue())
+    refused(path, "something else than numbers or text")
+
+
+def test_a_rule_that_is_not_known_is_named(whole, tmp_path):
+    path = rewritten(whole, tmp_path / "foreign.npz", {"rule": "sombodys_rule"})
+    assert "'sombodys_rule'" in refused(path, "whose rule is known here")

@@ -1,0 +1,219 @@
+"""Races: a sketch finds what looking at everybody finds, with ties, copies and few candidates."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from tests.support.naive import first_largest
+
+import noisewise as nw
+from noisewise.core.model.covariances import CANCELLED, contrast_widths, squared_covariances
+from noisewise.core.model.dense import fold, new_model
+from noisewise.core.model.independent import Separate
+from noisewise.core.native.verbs import extension, numpy_verbs
+from noisewise.rules import races as sketches
+from noisewise.rules.races import (
+    BEHIND,
+    DIFFER,
+    NEGLIGIBLE,
+    RACES,
+    closest_races,
+    foreseen_variances,
+    make_sketch,
+    most_settling,
+    new_history,
+)
+
+SEEDS = range(48)
+compiled_only = pytest.mark.skipif(extension is None, reason="sketches are for the compiled verbs")
+
+
+@pytest.fixture
+def sketching(monkeypatch):
+    """A sketch for few actions too."""
+    monkeypatch.setattr(sketches, "WORTH_SKETCHING", 1)
+
+
+def vectors_of(seed, rng):
+    """Isotropic, copies, near-copies, clusters, equal widths, one long feature, all along one line nearly."""
+    n, dim = int(rng.integers(3, 200 if seed % 2 else 6000)), int(rng.integers(2, 8))
+    vectors = rng.standard_normal((n, dim))
+    kind = seed % 7
+    if kind in (1, 2):  # copies of everything, the leader too; or nearly
+        vectors = vectors[rng.integers(0, max(2, n // 3), n)]
+        vectors += (kind - 1) * 1e-7 * rng.standard_normal((n, dim))
+    elif kind == 3:  # clusters far from the origin
+        vectors = 5.0 + vectors[rng.integers(0, 4, n) % n] + 0.02 * rng.standard_normal((n, dim))
+    elif kind == 4:  # many equal widths and leads
+        vectors = np.round(vectors).clip(-1, 1)
+        vectors[~vectors.any(axis=1), 0] = 1.0
+    elif kind == 5:  # features of very different size, and a constant one
+        vectors *= 10.0 ** -np.arange(dim)
+        vectors[:, -1] = 1.0
+    elif kind == 6:  # sorted by what they are worth
+        vectors = vectors[vectors[:, 0].argsort()]
+    return np.asarray(vectors, np.float32 if seed % 5 == 0 else float, order="F" if seed % 4 == 0 else "C")
+
+
+def problem(seed):
+    """A measured model with its sketch: with ties, copies, few candidates, sigmas over four decades."""
+    rng = np.random.default_rng(seed)
+    vectors = vectors_of(seed, rng)
+    n, dim = vectors.shape
+    model = new_model(vectors.T, 0.5)
+    theta = rng.standard_normal(dim)
+    for _ in range(int(rng.integers(1, 40))):
+        action, sigma = int(rng.integers(n)), float(10 ** rng.uniform(-3, 1))
+        fold(model, action, float(vectors[action] @ theta + sigma * rng.normal()), sigma)
+    candidates = rng.random(n) < rng.choice([1.0, 0.7, 0.1])
+    candidates[rng.integers(n)] = True
+    leader = first_largest(model.means, np.flatnonzero(candidates))
+    return model, make_sketch(model.columns), candidates, leader, rng
+
+
+def races_of(model, sketch, candidates, leader, reach):
+    """The rivals and what their races count."""
+    rivals, weights = np.full(RACES, -7), np.full(RACES, -7.0)
+    closest_races(model, sketch, candidates, leader, reach, rivals, weights)
+    count = int((weights > 0.0).sum())
+    assert (weights[count:] == 0.0).all()
+    return rivals[:count].tolist(), weights[:count]
+
+
+def textbook_races(model, candidates, leader, reach):
+    """Every width, every rival, the largest in turn."""
+    widths, means = contrast_widths(model, leader), model.means
+    terms = model.squared_widths + model.squared_widths[leader]
+    left = np.flatnonzero(candidates & (widths**2 > 2.0 * CANCELLED * terms))
+    left = left[left != leader]
+    found, weights = [], []
+    if left.size:
+        reach = max(reach, ((means[leader] - means[left]) / widths[left]).min())
+        upper = reach * widths - (means[leader] - means)
+        scale = reach * widths[left[upper[left].argmax()]]
+    while left.size and len(found) < RACES:
+        rival = first_largest(upper, left, scale)
+        first = found[0] if found else rival
+        weight = math.exp((upper[rival] - upper[first]) / (BEHIND * reach * widths[first]))
+        if weight < NEGLIGIBLE:
+            break
+        found.append(rival)
+        weights.append(weight)
+        left = left[left != rival]
+    return found, weights
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("reach", [3.0, 0.01])
+def test_the_closest_races_are_the_textbooks(seed, reach, sketching):
+    question = problem(seed)[:4]
+    rivals, weights = textbook_races(question[0], *question[2:], reach)
+    assert races_of(*question, reach)[0] == rivals
+    assert_allclose(races_of(*question, reach)[1], weights, rtol=1e-6)
+    with numpy_verbs():
+        assert races_of(*question, reach)[0] == rivals
+
+
+def settling_problem(seed):
+    """What `most_settling` is asked, and what it has to answer."""
+    model, sketch, candidates, leader, rng = problem(seed)
+    n = model.means.size
+    rivals, weights = np.full(RACES, leader), np.zeros(RACES)
+    closest_races(model, sketch, candidates, leader, 2.0, rivals, weights)
+    if weights[0] == 0.0:
+        rivals[0], weights[0] = (leader + 1) % n, 1.0
+    weights[int(rng.integers(1, 5)) :] = 0.0
+    allowed = rng.random(n) < rng.choice([1.0, 0.5])
+    allowed[rng.integers(n)] = True
+    noise, sigma = new_history(n), math.nan
+    noise.precisions[:], noise.tally[1] = rng.uniform(0.1, 10.0, n), n
+    if seed % 3 == 1:
+        noise.relative[:], noise.tally[DIFFER] = np.exp(rng.standard_normal(n)), 1.0
+    elif seed % 3 == 2:
+        sigma = float(10 ** rng.uniform(-4, 3))
+    races = rivals[weights > 0.0], leader, weights[weights > 0.0]
+    gains = squared_covariances(model, *races) / (foreseen_variances(noise, sigma) + model.squared_widths)
+    wanted = first_largest(gains, np.flatnonzero(allowed))
+    answer = wanted if gains[wanted] > 0.0 else -1
+    return (model, sketch, rivals, leader, weights, noise, sigma, allowed), answer
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_most_settling_is_the_textbooks(seed, sketching):
+    question, answer = settling_problem(seed)
+    assert most_settling(*question) == answer
+    with numpy_verbs():
+        assert most_settling(*question) == answer
+
+
+@compiled_only
+def test_what_belongs_to_another_model_is_refused(sketching):
+    """A sketch of fewer vectors, rivals that are no rows, a history of fewer actions: never read."""
+    model, sketch = new_model(np.eye(70), 1.0), make_sketch(np.eye(70))
+    everybody, noise, race = np.ones(70, bool), new_history(70), np.eye(4)[0]
+    rivals, weights = np.array([1, 0, 0, 0]), np.empty(4)
+    with pytest.raises(ValueError, match="sketch"):
+        closest_races(model, make_sketch(np.eye(70)[:, :60]), everybody, 0, 1.0, rivals, weights)
+    with pytest.raises(ValueError, match="weights"):
+        closest_races(model, sketch, everybody, 0, 1.0, rivals, np.empty(3))
+    with pytest.raises(IndexError, match="rivals"):
+        most_settling(model, sketch, np.array([70, 0, 0, 0]), 0, race, noise, 1.0, everybody)
+    with pytest.raises(ValueError, match="counts"):
+        most_settling(model, sketch, np.array([1, 0, 0, 0]), 0, race, new_history(69), 1.0, everybody)
+
+
+def test_options_without_features_race_too():
+    """The model with one unknown per option: compiled and NumPy verbs find the same."""
+    rng = np.random.default_rng(0)
+    options = Separate(30, np.empty(0, np.int64), 0)
+    model = new_model(options, 1.0)
+    for _ in range(60):
+        fold(model, int(rng.integers(30)), float(rng.normal()), float(10 ** rng.uniform(-2, 0)))
+    leader, everybody, noise = int(model.means.argmax()), np.ones(30, bool), new_history(30)
+    sketch = make_sketch(options)
+
+    def found():
+        rivals, weights = np.empty(RACES, np.int64), np.empty(RACES)
+        closest_races(model, sketch, everybody, leader, 1.0, rivals, weights)
+        action = most_settling(model, sketch, rivals, leader, weights, noise, math.nan, everybody)
+        return [*rivals.tolist(), *weights.round(12).tolist(), action]
+
+    compiled = found()
+    with numpy_verbs():
+        assert found() == compiled
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+@pytest.mark.parametrize("kind", ["isotropic", "clusters", "copies", "single precision"])
+def test_a_live_policy_chooses_the_same_with_and_without_a_sketch(spread, kind, tmp_path):
+    """A hundred rounds of each, with restricted choices, rounds under way, and saved and loaded midway."""
+    rng = np.random.default_rng(3)
+    vectors = rng.standard_normal((5000, 12))
+    if kind == "clusters":
+        vectors = vectors[rng.integers(0, 30, 5000)] + 0.1 * vectors
+    if kind == "copies":
+        vectors = vectors[rng.integers(0, 1000, 5000)]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    if kind == "single precision":
+        np.save(tmp_path / "vectors.npy", vectors.astype(np.float32))
+        vectors = np.load(tmp_path / "vectors.npy", mmap_mode="r")
+    sigmas, noise = 10 ** rng.uniform(-2, 0, 100), rng.standard_normal(100)
+    own, truth = np.exp(spread * rng.standard_normal(5000)), np.array(vectors[5], float)
+    actions = nw.ActionSet(vectors)
+
+    def pulls():
+        policy, pulled = nw.vage(actions), []
+        for t, (sigma, unit) in enumerate(zip(sigmas, noise, strict=True)):
+            allowed = None if t % 5 else np.random.default_rng(t).random(5000) < 0.3
+            pulled.append(policy.ask(allowed=allowed, pending=[] if t % 7 else pulled[-2:]))
+            told = float(own[pulled[-1]] * (1.0 if spread else sigma) * 0.1)
+            policy.tell(pulled[-1], float(vectors[pulled[-1]] @ truth + told * unit), told)
+            if t == 50:
+                policy.save(tmp_path / "policy.npz")
+                policy = nw.load_policy(tmp_path / "policy.npz", actions)
+        return pulled
+
+    compiled = pulls()
+    with numpy_verbs():
+        assert_array_equal(pulls(), compiled)
