@@ -106,7 +106,7 @@ REFUSED = [
     ({"table": "x", "source": "results", "kept": "nonsense"}, "Say which column is"),
     ({"source": "results", "kept": "nonsense"}, "choose them again"),
     ({"table": "A\nB", "name": "a\u200bb"}, "printable"),
-    ({"source": "results", "table": RESULTS, "role.1": "se", "role.2": "se"}, "two columns"),
+    ({"source": "results", "table": RESULTS, "role.0": "se", "role.1": "se"}, "two columns"),
 ]
 
 
