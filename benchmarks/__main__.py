@@ -18,7 +18,6 @@ from threadpoolctl import threadpool_limits
 import noisewise as nw
 
 NAMES = (
-    "rounds",
     "rules",
     "designs",
     "transductive",

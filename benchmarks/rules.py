@@ -1,70 +1,96 @@
-"""Rounds of the compiled rules against those of VAEE, and the minute that VOFUL may take."""
+"""Microseconds a round of all rules beside those of 0.2.0 without its compiler: ``make oracle`` first.
 
-import functools
+Both run the same replications in processes of their own, in turn, on one thread.
+"""
+
+import json
+import math
+import statistics
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
+from tools.oracle import make_oracle
+
 import noisewise as nw
-from benchmarks.timing import Row, alternating, seconds
-from benchmarks.worlds import sphere
+from benchmarks.timing import Row
 
-N_ACTIONS, DIM, HORIZON, REPLICATIONS = 100, 10, 4000, 8
-TIMES_VAEE = 4.0
-#: For rules that need bounded noise, or sigma before they choose.
-ANNOUNCED: dict[str, Any] = {"noise": "rademacher", "announced": True}
-#: Rules, and the options that are not their defaults.
-RULES: dict[str, dict[str, Any]] = {
-    "weighted_oful": {},
-    "weighted_oful, sub-gaussian": {"noise": "sub-gaussian"},
-    "weighted_oful_plus": {"horizon": HORIZON},
-    "oful": {},
-    "linear_thompson": {},
-    "lingape": {},
-    "weighted_lingape": {},
-    "save": {"horizon": HORIZON},
-    "save, scale 0.001": {"horizon": HORIZON, "scale": 0.001},
-    "varcb": {"horizon": HORIZON},
-    "varcb, scale 0.01": {"horizon": HORIZON, "scale": 0.01},
-    "linnats": {"horizon": HORIZON},
-    "linnats_unknown": {"horizon": HORIZON},
-}
+#: Actions, features and rounds.
+SIZES = ((20, 3, 1000), (100, 10, 500), (1000, 20, 200), (10_000, 50, 40))
+TURNS = 9
+#: Rules whose design of many actions takes longer than all rounds together, and those of at most 4 features.
+SMALL_ONLY = {"rage": 100, "h_rage": 100, "peace": 100, "od_linbai": 1000, "precision_tracking": 1000}
+FEW_FEATURES = ("voful", "voful2")
+#: Rules that were written for a compiler, and how long they may take beside before.
+HEAVY = {"top_two_thompson": 0.6, "bayes_gap": 0.6, "linnats_unknown": 0.6, "save": 0.6}
+ON_SETS = ("vaee", "weighted_oful", "linear_thompson", "robust_vaee", "oful", "greedy")
 
 
-def against_vaee(label: str, options: dict[str, Any], env: nw.Environment) -> Row:
-    """Time per round of a rule in units of VAEE's, in alternating blocks."""
-    run = functools.partial(
-        nw.simulate,
-        env=env,
-        horizon=HORIZON,
-        replications=REPLICATIONS,
-        on=1,
-        checkpoints=[HORIZON],
-    )
-    policy, vaee = nw.make_policy(label.split(",")[0], env.actions, **options), nw.vaee(env.actions)
-    rule, reference = alternating(lambda: run(policy), lambda: run(vaee))
-    unit = 1e6 / (HORIZON * REPLICATIONS)
-    detail = f"{rule * unit:.2f} against {reference * unit:.2f} µs a round"
-    name = f"{label}, {N_ACTIONS} x {DIM}: time of a round against vaee"
-    return Row(name, rule / reference, "x", TIMES_VAEE, detail=detail)
+class Player:
+    """A process that runs replications."""
+
+    def __init__(self, python: str) -> None:
+        script = Path(__file__).with_name("rounds_player.py")
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self._process = subprocess.Popen([python, "-P", str(script)], **pipes)
+
+    def play(self, case: dict[str, Any]) -> float:
+        """Microseconds a round; NaN if it is refused."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(case) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        if isinstance(answer, str):
+            print(case, answer, file=sys.stderr)
+            return math.nan
+        return float(answer)
+
+    def end(self) -> None:
+        """Stop the process."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait()
 
 
-def voful_run(name: str, scale: float, horizon: int = 2000) -> Row:
-    """One run in the plane with 20 actions, compiled before."""
-    env = sphere(20, 2, horizon, **ANNOUNCED)
-    policy = nw.make_policy(name, env.actions, horizon=horizon, scale=scale)
-    run = functools.partial(nw.simulate, policy, env, horizon=horizon, replications=1, on=1)
-    nw.simulate(policy, env, horizon=10, replications=1, on=1)
-    taken = seconds(run)
-    return Row(
-        name=f"{name}, 20 x 2, scale {scale:g}: {horizon} rounds",
-        figure=taken,
-        unit="s",
-        target=60.0,
-        detail=f"cumulative regret {run().cumulative_regret[0, -1]:.0f}",
-    )
+def cases() -> list[tuple[str, dict[str, Any], float]]:
+    """What is run: a name, the case, and the ratio that it may have."""
+    found = []
+    for n, dim, horizon in SIZES:
+        for rule in nw.POLICIES:
+            if n > SMALL_ONLY.get(rule, n) or (rule in FEW_FEATURES and dim > 4):
+                continue
+            case = {"rule": rule, "n": n, "dim": dim, "horizon": horizon}
+            most = HEAVY.get(rule, 1.25) if n > 20 else math.inf
+            found.append((f"{rule}, {n} x {dim}", case, most))
+    for rule in ("vaee", "lingame", "weighted_lingape"):
+        case = {"rule": rule, "n": 50, "dim": 8, "horizon": 300, "stop": "glr"}
+        found.append((f"{rule}, stop='glr', 50 x 8", case, 1.25))
+    for kind, dim in (("Ball", 3), ("Ball", 10), ("Simplex", 10)):
+        for rule in ON_SETS:
+            case = {"rule": rule, "n": 0, "dim": dim, "horizon": 100, "set": kind}
+            found.append((f"{rule}, {kind}({dim})", case, 1.25))
+    return found
 
 
 def rows() -> list[Row]:
-    """All rules, then VOFUL: as printed, where it is idle most of the time, and scaled, where it works."""
-    env = sphere(N_ACTIONS, DIM, HORIZON, **ANNOUNCED)
-    compared = [against_vaee(label, options, env) for label, options in RULES.items()]
-    return compared + [voful_run(name, scale) for name in ("voful", "voful2") for scale in (1.0, 0.05)]
+    """A row for each case, and geometric means."""
+    ours, theirs = Player(sys.executable), Player(str(make_oracle()))
+    found, ratios = [], {}
+    for name, case, most in cases():
+        pairs = [(ours.play(case), theirs.play(case)) for _ in range(1 + TURNS)][1:]
+        now, before = (statistics.median(column) for column in zip(*pairs, strict=True))
+        if math.isnan(now) or math.isnan(before):
+            continue
+        if case["n"] == 20:  # a little time is allowed for
+            most = max(1.25, (before + 0.6) / before)
+        ratios.setdefault(case["n"], []).append(now / before)
+        found.append(Row(name, now / before, "x", most, False, f"{now:.2f} µs beside {before:.2f}"))
+        mark = "" if found[-1].reached else "  <<<"
+        print(f"{name:40s} {now / before:6.3f}  {now:8.2f} {before:8.2f}{mark}")
+    for player in (ours, theirs):
+        player.end()
+    together = [ratio for column in ratios.values() for ratio in column]
+    found.append(Row("geometric mean of all", statistics.geometric_mean(together), "x", 1.0))
+    return found

@@ -19,21 +19,21 @@ def in_a_folder_of_its_own(tmp_path, monkeypatch):
 
 
 def test_the_nightly_guide_imports_twice_and_ends_when_it_may():
-    run_blocks(ROOT / "docs" / "nightly.md")
-    assert run_commands("nightly.md") == 11
+    run_blocks(ROOT / "docs" / "running.md")
+    assert run_commands("running.md") == 11
     # The night that was imported last once more: nothing changes, and the job says what to take.
-    done = run_script("nightly.md", "07")
+    done = run_script("running.md", "07")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "take the option in certificate.txt"
 
 
 def test_the_nightly_job_tells_not_yet_from_an_error():
-    run_blocks(ROOT / "docs" / "nightly.md")
-    assert run_script("nightly.md", "01").returncode == 2  # there is no study
+    run_blocks(ROOT / "docs" / "running.md")
+    assert run_script("running.md", "01").returncode == 2  # there is no study
     assert run("init", "shop.db", "A", "B", "C", "D", "--eps", "0.5").exit_code == 0
-    first = run_script("nightly.md", "01")
+    first = run_script("running.md", "01")
     assert (first.returncode, first.stdout.splitlines()[-1]) == (3, "not yet: see certificate.txt")
-    missing = run_script("nightly.md", "31")
+    missing = run_script("running.md", "31")
     assert missing.returncode == 2
     assert missing.stderr.startswith("Error: ")
 

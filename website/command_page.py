@@ -90,7 +90,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 - A standing has `policy`, `geometric_mean`, `low`, `high`, `worst`, `rank`, `compared`, `found`, `rounds`,
   `covered`, `microseconds`; a match `cell`, `policy`, `regret`, `low`, `high`, `found`, `certified`,
   `rounds`, `precision`, `covered`, `misses`, `microseconds`; a ratio `cell`, `policy`, `against`,
-  `ratio`, `low`, `high`, `difference`, `error`. docs/arena.md explains them.
+  `ratio`, `low`, `high`, `difference`, `error`. docs/rules.md explains them.
 """
 
 

@@ -7,6 +7,7 @@ import textwrap
 from typing import Any, NamedTuple
 
 import noisewise as nw
+from noisewise.rules.registry import POLICIES
 from noisewise.rules.rule import Rule
 from website.names import Line, described, explanation, members, public_names
 
@@ -86,19 +87,18 @@ SECTIONS = (
         "R is the number of replications, C of checkpoints, T of rounds: [policies](policies.md).",
         "nw.simulation.",
     ),
-    PagePart("Worlds", "noisewise.world", "Everything that a simulation needs.", "world."),
-    PagePart("Instances", "noisewise.world.instances", "Made-up problems.", "nw.instances."),
-    PagePart("Schedules", "noisewise.world.schedules", "How noisy each round is.", "nw.schedules."),
+    PagePart("Instances", "noisewise.simulation.instances", "Made-up problems.", "nw.instances."),
+    PagePart("Schedules", "noisewise.simulation.schedules", "How noisy each round is.", "nw.schedules."),
     PagePart(
         "Noise laws",
-        "noisewise.world.noise",
+        "noisewise.simulation.noise",
         "Certificates of least squares cover `gaussian`, `rademacher` and `uniform`; "
-        "for the others there are [robust rules](heavy-tails.md).",
+        "for the others there are [robust rules](rules.md#heavy-tails-and-outliers).",
         "nw.noise.",
     ),
     PagePart(
         "Noise of actions",
-        "noisewise.world.action_noise",
+        "noisewise.simulation.action_noise",
         "Noise that belongs to the action, for `Environment(action_sigma=…)`.",
         "action_noise.",
     ),
@@ -110,7 +110,10 @@ SECTIONS = (
     ),
     PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
     PagePart(
-        "The arena", "noisewise.arena", "Rules against rules in many worlds: [the arena](arena.md).", "arena."
+        "The arena",
+        "noisewise.arena",
+        "Rules against rules in many worlds: [the arena](rules.md#rules-against-rules).",
+        "arena.",
     ),
     PagePart("Adding rules", "noisewise.extending", "Parts of [a new rule](adding-a-rule.md).", "extending."),
     PagePart(
@@ -178,7 +181,7 @@ def _row(section: PagePart, name: str, value: Any) -> Line:
     at_the_top = name in nw.__all__ or (section.module not in SUBJECTS and getattr(nw, name, None) is value)
     shared = SHARED if section.pages else ()
     row = described("nw." if at_the_top else section.prefix, name, value, shared)
-    page = f" [More](rules/{name}.md)." if section.pages and inspect.isfunction(value) else ""
+    page = f" [More](rules/{name}.md)." if section.pages and name in POLICIES else ""
     return Line(row.code, row.text + page)
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from noisewise import testing as testing
     from noisewise import theory as theory
     from noisewise import timing as timing
-    from noisewise import world as world
     from noisewise.designs import Design as Design
     from noisewise.designs import Pairs as Pairs
     from noisewise.designs import TransductiveDesign as TransductiveDesign
@@ -83,11 +82,16 @@ if TYPE_CHECKING:
     from noisewise.sets import Polytope as Polytope
     from noisewise.sets import Product as Product
     from noisewise.sets import Simplex as Simplex
+    from noisewise.simulation import Environment as Environment
+    from noisewise.simulation import Instance as Instance
     from noisewise.simulation import Simulation as Simulation
     from noisewise.simulation import SimulationInterrupted as SimulationInterrupted
     from noisewise.simulation import compare as compare
+    from noisewise.simulation import instances as instances
     from noisewise.simulation import load_simulations as load_simulations
+    from noisewise.simulation import noise as noise
     from noisewise.simulation import save_simulations as save_simulations
+    from noisewise.simulation import schedules as schedules
     from noisewise.simulation import simulate as simulate
     from noisewise.stores import DamagedError as DamagedError
     from noisewise.stores import MemoryStorage as MemoryStorage
@@ -113,11 +117,6 @@ if TYPE_CHECKING:
     from noisewise.timing import best_of as best_of
     from noisewise.web.client.opening import load_study as load_study
     from noisewise.web.client.places import create_study as create_study
-    from noisewise.world import Environment as Environment
-    from noisewise.world import Instance as Instance
-    from noisewise.world import instances as instances
-    from noisewise.world import noise as noise
-    from noisewise.world import schedules as schedules
 
 #: The front door. Whatever else was ever at the top still works there, and is listed by its own module.
 __all__ = [
@@ -170,7 +169,8 @@ _NAMES = {
     ),
     "noisewise.sets": "ActionSet Answer Ball Box Ellipsoid Hypercube Polytope Product Simplex",
     "noisewise.simulation": (
-        "Simulation SimulationInterrupted compare load_simulations save_simulations simulate"
+        "Environment Instance Simulation SimulationInterrupted compare instances load_simulations noise "
+        "save_simulations schedules simulate"
     ),
     "noisewise.stores": (
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
@@ -181,12 +181,11 @@ _NAMES = {
     "noisewise.timing": "best_of",
     "noisewise.web.client.opening": "load_study",
     "noisewise.web.client.places": "create_study",
-    "noisewise.world": "Environment Instance instances noise schedules",
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
     "actions arena charts core data designs extending paper readers rules sets simulation stores "
-    "study testing theory timing world"
+    "study testing theory timing"
 )
 
 if not TYPE_CHECKING:  # a type checker would take any name for one that is there

@@ -23,7 +23,7 @@ from noisewise.arena import (
 )
 from noisewise.arena.results import log_ratio_of_means
 from noisewise.cli import app
-from noisewise.world import action_noise
+from noisewise.simulation import action_noise
 
 SMALL = [
     Cell("soare", "flat", {"dim": 3, "reach": 30.0}),

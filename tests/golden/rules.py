@@ -10,7 +10,7 @@ from tests.golden._worlds import facts
 
 import noisewise as nw
 from noisewise.arena import Cell, Entry, run_arena
-from noisewise.world import action_noise, schedules
+from noisewise.simulation import action_noise, schedules
 
 NAME = "rules"
 

@@ -9,7 +9,7 @@ from tests.golden import _worlds as worlds
 from tests.golden._worlds import facts
 
 from noisewise import theory
-from noisewise.world import schedules
+from noisewise.simulation import schedules
 
 NAME = "theory"
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noisewise.core.support.checks import nearest
-from noisewise.world import Environment, action_noise, instances, schedules
+from noisewise.simulation import Environment, action_noise, instances, schedules
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from noisewise.simulation.results import Simulation
 #: A certificate counts as reached once its bound is at most this times dim/√S: on spheres, theta's length.
 CERTIFIED_AT = 8.0
 #: The rooms that decide how a match comes out.
-ROOMS = ("core", "actions", "designs", "world", "rules", "simulation")
+ROOMS = ("core", "actions", "designs", "rules", "simulation")
 #: The file beside the matches that says which belong together.
 INDEX = "arena.json"
 #: Recommendations within this of the best are the best.

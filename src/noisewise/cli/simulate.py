@@ -192,7 +192,7 @@ def _report(
 
 
 def _schedule(text: str | None, problem: Any) -> Any:
-    from noisewise.world import schedules
+    from noisewise.simulation import schedules
 
     if text is None:
         return problem.schedule or schedules.named("rare-quiet")

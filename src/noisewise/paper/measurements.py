@@ -13,7 +13,8 @@ from noisewise.core.support.blocks import Floats
 from noisewise.core.support.randomness import generator
 from noisewise.designs import optimal_design, transductive_design
 from noisewise.rules.registry import POLICIES, make_policy, rule_named
-from noisewise.simulation import Simulation, simulate
+from noisewise.simulation import Environment, Simulation, instances, schedules, simulate
+from noisewise.simulation.twister import Twister
 from noisewise.theory import (
     clipped_level,
     harmonic_level,
@@ -23,8 +24,6 @@ from noisewise.theory import (
     water_level,
 )
 from noisewise.theory.levels import precision_without_largest
-from noisewise.world import Environment, instances, schedules
-from noisewise.world.twister import Twister
 
 # ---- Simulations as the sections want them. ----
 

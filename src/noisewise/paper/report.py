@@ -49,7 +49,7 @@ from noisewise.paper.theorem3 import THEOREM_3
 #: In the order of the report.
 SECTIONS = (TABLE_1, TABLE_2, CASE_STUDY, THEOREM_1, THEOREM_2, THEOREM_3, HEAVY_TAILS, EXTERNAL)
 #: The rooms that a result depends on; the words and charts around it may change without computing it again.
-ROOMS = ("core", "actions", "designs", "world", "policies", "simulation", "theory")
+ROOMS = ("core", "actions", "designs", "rules", "simulation", "theory")
 FOLDER = "computed"
 Name = TypeVar("Name")
 

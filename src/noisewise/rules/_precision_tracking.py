@@ -1,6 +1,6 @@
 """Precision tracking: designs for the differences that still matter, tracked in precision, phase by phase.
 
-Ours; docs/precision-tracking.md has the proof. In a phase:
+Ours; docs/rules.md has the proof. In a phase:
 
 1. a design gives shares of precision under which the widest difference of what may be the best is narrowest;
 2. measure, of the design's actions that lag behind their shares, the one that the phase knows least;
@@ -46,7 +46,7 @@ class PrecisionTracking(Rule):
     noise: str = "gaussian"
 
     name = "precision_tracking"
-    reference = "ours: docs/precision-tracking.md"
+    reference = "ours: docs/rules.md"
     guarantee = "anytime certificate, half of it by fixed designs: no √dim, if no sigma depends on values"
     cost = "3·n·dim, a comparison of all candidates per look, a design per phase"
     lists_only = fixed_set = True

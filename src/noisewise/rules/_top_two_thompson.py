@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from noisewise.core.choice.selection import TIE, first_near, masked_argmax, most_telling
+from noisewise.core.choice.selection import TIE, first_near, first_other, masked_argmax, most_telling
 from noisewise.core.model.covariances import CANCELLED
 from noisewise.core.support.checks import check_choice, check_probability
 from noisewise.rules._baselines import Widest
@@ -64,12 +64,10 @@ class TopTwoThompson(Widest):
 
     def rival(self, leader, compared, normals):
         """The best under another draw from ``N(θ̂, V⁻¹)`` that disagrees, or the rival by transport cost."""
-        dim = self.model.n_unknowns
-        for first in range(dim + 1, normals.size, dim):
-            other = self.model.best_of_draw(compared, normals[first : first + dim], 1.0)
-            if other != leader:
-                return other
-        return cheapest_rival(self.model, leader, compared)
+        model = self.model
+        draws = normals[1:].reshape(-1, model.n_unknowns)[1:]
+        other = first_other(model.arrays, draws, compared, leader)
+        return other if other >= 0 else cheapest_rival(model, leader, compared)
 
     def most_telling(self, leader, rival, allowed):
         """The allowed action that takes most off the variance of the two's difference, at the usual noise.
@@ -85,14 +83,16 @@ class TopTwoThompson(Widest):
 def cheapest_rival(model, leader, allowed):
     """The rival most easily mistaken for the leader: the least ``(<θ̂, leader - a>)₊²/‖leader - a‖²``."""
     widths = model.contrast_widths(leader)
-    lead = np.maximum(model.means[leader] - model.means, 0.0)
-    terms = model.squared_widths + model.squared_widths[leader]
-    # A copy of the leader differs from it by rounding alone.
-    rivals = allowed & (widths * widths > 2.0 * CANCELLED * terms)
-    rivals[leader] = False
+    # A copy of the leader differs from it by rounding alone, and nothing differs from itself.
+    least = model.squared_widths + model.squared_widths[leader]
+    least *= 2.0 * CANCELLED
+    rivals = widths * widths > least
+    rivals &= allowed
     if not rivals.any():
         return leader
     # In widths, where 1e-9 is nothing: by rounding, a lead is never quite 0.
-    behind = lead / np.maximum(widths, 1e-300)
-    winner = masked_argmax(-behind, rivals)
-    return first_near(-behind, rivals, winner, TIE * (1.0 + behind[winner]))
+    ahead = model.means - model.means[leader]
+    np.minimum(ahead, 0.0, out=ahead)
+    np.divide(ahead, widths, out=ahead, where=rivals)
+    winner = masked_argmax(ahead, rivals)
+    return first_near(ahead, rivals, winner, TIE * (1.0 - ahead[winner]))

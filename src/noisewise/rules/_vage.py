@@ -9,7 +9,7 @@ Ours. Each round:
 3. measure whichever action, of **all**, most reduces the variances of those differences, the closest race
    counting most.
 
-docs/vage.md has the proof, `races.py` the ledgers and the races.
+docs/rules.md has the proof, `races.py` the ledgers and the races.
 """
 
 import math
@@ -39,7 +39,7 @@ class Vage(Rule):
     challenge: float = 0.85
 
     name = "vage"
-    reference = "ours: docs/vage.md"
+    reference = "ours: docs/rules.md"
     guarantee = "anytime certificate; VAEE's rate up to 1/√share"
     cost = "3·n·dim"
     sees_sigma = "if announced"

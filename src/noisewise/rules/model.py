@@ -121,7 +121,8 @@ class Model:
 
     def best_of_draw(self, allowed: Mask, normals: Floats, scale: float) -> int:
         """The best allowed action for a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior."""
-        return first_best(perturbed_means(self.arrays, normals, scale), self.squared_widths, allowed)
+        drawn = perturbed_means(self.arrays, normals, scale)
+        return first_best(drawn, self.squared_widths, allowed)
 
     def best(self, allowed: Mask) -> int:
         """The allowed action with the largest mean."""

@@ -19,7 +19,7 @@ from noisewise.rules import huber, median_of_means, one_pass
 from noisewise.rules.rule import ANYTIME, Rule
 
 #: Measured at d = 5, T = 1000: 6 % more squared error than least squares under normal noise, and a 99 %
-#: quantile of the error 2.0 to 2.9 times smaller under heavy tails (docs/heavy-tails.md).
+#: quantile of the error 2.0 to 2.9 times smaller under heavy tails (docs/rules.md).
 TAU0 = 0.4
 #: Measurements to plan for unless a horizon is given.
 HORIZON = 10_000

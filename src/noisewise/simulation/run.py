@@ -11,10 +11,10 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.randomness import generator
 from noisewise.rules.policy import Advice, Policy
 from noisewise.rules.rule import ANYTIME
+from noisewise.simulation import Environment
+from noisewise.simulation.environment import SetWorld, World
 from noisewise.simulation.results import PER_CHECKPOINT, PER_REPLICATION, Simulation
 from noisewise.simulation.stopping import CERTIFIED, make_stop
-from noisewise.world import Environment
-from noisewise.world.environment import SetWorld, World
 
 
 class ListTruth:

@@ -15,9 +15,9 @@ from noisewise.core.support.blas import one_blas_thread
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import check_seed
 from noisewise.rules.policy import Policy
+from noisewise.simulation import Environment
 from noisewise.simulation.results import Simulation, SimulationInterrupted, select
 from noisewise.simulation.run import Run
-from noisewise.world import Environment
 
 #: Seconds that a piece of work should take, and how many pieces to make at least.
 PIECE, LEAST_PIECES = 0.5, 32

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.rules import Policy, load_policy
-from noisewise.simulation import simulate
-from noisewise.world import Environment, instances, schedules
+from noisewise.simulation import Environment, instances, schedules, simulate
 
 #: Makes the policy under test on the given actions.
 MakePolicy = Callable[[Any], Policy]

@@ -11,9 +11,8 @@ import numpy as np
 from noisewise.actions import Ball, Hypercube, OracleSet
 from noisewise.core.model.dense import Floats
 from noisewise.rules import Policy, load_policy
-from noisewise.simulation import simulate
+from noisewise.simulation import instances, schedules, simulate
 from noisewise.testing.contract import SCRATCH, SURPRISE, same, state_of
-from noisewise.world import instances, schedules
 
 #: Makes the policy under test on the given set.
 MakeSetPolicy = Callable[[OracleSet], Any]

@@ -69,6 +69,7 @@ def test_every_verb_of_a_model_answers_the_same_in_both_bodies(layout, n, dim):
         covariances.perturbed_means: (rng.standard_normal(dim), 1.3),
         vectors.spread: (),
         vectors.covariance: (),
+        selection.first_other: (rng.standard_normal((4, dim)), np.ones(n, np.bool_), one),
         selection.most_optimistic: (mask, 1.7),
         selection.strongest_rival: (one, 1.7),
         selection.most_telling: (one, other, 0.3, mask),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.covariances import CANCELLED, contrast_widths, covariance_with
+from noisewise.core.model.covariances import CANCELLED, contrast_widths, covariance_with, perturbed_means
 from noisewise.core.model.dense import NOBODY, SAFEST, Floats
 from noisewise.core.model.model import AnyModel
 from noisewise.core.native.verbs import verb
@@ -97,6 +97,16 @@ def first_largest_candidate(values: Floats, allowed: Mask, candidates: Mask) -> 
     """The first largest of the allowed candidates; of the allowed, if no candidate is."""
     both = allowed & candidates
     return first_largest(values, both if both.any() else allowed)
+
+
+@verb
+def first_other(model: AnyModel, draws: Floats, allowed: Mask, leader: int) -> int:
+    """The best under the first draw from ``N(θ̂, V⁻¹)``, (k, dim), that disagrees; -1 if all agree."""
+    for normals in draws:
+        best = first_best(perturbed_means(model, normals, 1.0), model.squared_widths, allowed)
+        if best != leader:
+            return best
+    return -1
 
 
 @verb

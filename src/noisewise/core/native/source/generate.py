@@ -53,6 +53,7 @@ squared_covariances(model, layout, rows rivals[k], length k, row action, floats 
 squared_covariances_independent(independent, rows rivals[k], length k, row action, floats weights[k],
     room reach[dim], room one[n], room other[n], new out[n])
 perturbed_means(model, layout, floats normals[dim], float scale, new out[n]) few
+int first_other(model, layout, floats draws[k, dim], length k, mask allowed[n], row leader) few work(k)
 spread(model, new out[dim, dim])
 covariance(model, new out[dim, dim])
 remember(History history, model, layout, row action, float reward, float scale, float tau)
@@ -238,7 +239,8 @@ def free_lengths(known: set[str], part: Part, place: str, miss: str) -> Iterator
         if length.isidentifier() and length.islower() and length not in known:
             known.add(length)
             yield f"const int64_t {length} = length_of({place}, {len(part.shape)}, {axis});"
-            yield f"if ({length} <= 0) {miss}"
+            # A table of vertices may have no columns: then its row stands for nothing.
+            yield f"if ({length} {'<' if length.endswith('columns') else '<='} 0) {miss}"
 
 
 def reader(name: str, fields: list[Part]) -> str:

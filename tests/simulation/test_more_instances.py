@@ -5,7 +5,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.data import load_table
-from noisewise.world.twister import Twister
+from noisewise.simulation.twister import Twister
 
 
 def test_a_polytope_has_vertices_only():

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import noisewise as nw
-from noisewise.world.noise import LAWS
+from noisewise.simulation.noise import LAWS
 
 
 def test_the_four_schedules_are_those_of_table_2():

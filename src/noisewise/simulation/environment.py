@@ -12,12 +12,12 @@ from noisewise.actions.oracle_set import finite_vector
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_count
 from noisewise.core.support.randomness import generator
-from noisewise.world.action_noise import ActionNoise, NamedActionNoise
-from noisewise.world.instance import Instance, on_set, shuffled
-from noisewise.world.noise import Law, NamedLaw
-from noisewise.world.noise import named as named_law
-from noisewise.world.schedules import NAMES, NamedSchedule, Schedule, flat
-from noisewise.world.schedules import named as named_schedule
+from noisewise.simulation.action_noise import ActionNoise, NamedActionNoise
+from noisewise.simulation.instances import Instance, on_set, shuffled
+from noisewise.simulation.noise import Law, NamedLaw
+from noisewise.simulation.noise import named as named_law
+from noisewise.simulation.schedules import NAMES, NamedSchedule, Schedule, flat
+from noisewise.simulation.schedules import named as named_schedule
 
 NO_MASKS = np.empty((0, 0), dtype=np.bool_)
 NO_TURNS = np.empty(0, dtype=np.int64)
