@@ -178,7 +178,7 @@ def test_a_column_called_err_is_not_guessed_to_be_an_error_bar():
     _, page = pasted("option\tvalue\terr\nA\t1.0\t0.1\nB\t2.0\t0.1\n")
     assert [column.role for column in page.columns] == ["option", "value", "?"]
     assert not page.ready
-    assert page.said == "'err' looks like an error bar: say what it is, or leave it out, and look again."
+    assert page.said == "Say what 'err' is, or leave it out, and look again."
     _, chosen = pasted(
         "option,value,err\nA,1.0,0.1\n", {"role.0": "option", "role.1": "value", "role.2": "se"}
     )
@@ -189,7 +189,7 @@ def test_a_column_called_err_is_not_guessed_to_be_an_error_bar():
     )
     assert without.ready
     assert without.remarks[-2:] == ["Left out: 'err', 'Cu'.", "None of these rows has an error bar."]
-    with pytest.raises(ValueError, match="looks like an error bar"):
+    with pytest.raises(ValueError, match="Say what 'err' is"):
         tell_handed(
             nw.create_study(options=["A", "B"], eps=0.1),
             HandedIn("option,value,err\nA,1.0,0.1\n"),

@@ -4,30 +4,12 @@ This is the only place that lists them. What a new entry gets by being here: a n
 a column of that name in tables, cells that are read by its kind, a line in what a dry run shows.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
-
-from noisewise.study.inputs.dialects.headers import columns_called
 
 #: How cells are read: texts that stay what they are, numbers, whole numbers, several readings in one cell.
 NAME, NUMBER, COUNT, READINGS = "name", "number", "count", "readings"
 #: What says that a measurement has no error bar.
 NO_ERROR = "none"
-
-#: How people call what is counted, and what it is counted in.
-_SUCCESSES = (
-    "hits", "conversions", "converted", "correct", "events", "clicks", "orders", "sign_ups", "signups",
-    "purchases", "bookings", "subscriptions", "wins", "passed", "passes", "solved", "responders", "replies",
-    "positives", "deaths", "failures", "defects", "cured", "recovered", "survivors", "accepted",
-    "erfolge", "treffer", "bestellungen", "ereignisse", "klicks", "succès", "commandes", "éxitos", "pedidos",
-)  # fmt: skip
-_TRIALS = (
-    "visitors", "attempts", "tries", "total", "users", "sessions", "impressions", "views", "visits", "people",
-    "participants", "patients", "subjects", "customers", "requests", "shown", "sent", "tested", "treated",
-    "enrolled", "questions",
-    "versuche", "besucher", "patienten", "teilnehmer", "nutzer", "gesamt", "essais", "visiteurs", "ensayos",
-    "visitantes",
-)  # fmt: skip
 
 
 class ColumnRole(NamedTuple):
@@ -36,49 +18,39 @@ class ColumnRole(NamedTuple):
     name: str  # as `tell` calls it
     kind: str
     meaning: str  # for people
-    called: tuple[str, ...] = ()  # how else people call such a column, as `key_of` spells it; for suggestions
     error: bool = False  # it says an error bar by itself
     probe: bool = False  # it says what was measured
     scale: bool = False  # it is in the unit of the values
 
 
 ROLES = (
-    ColumnRole(
-        "option", NAME, "the option that was measured", ("name", "id", "treatment", "variant"), probe=True
-    ),
+    ColumnRole("option", NAME, "the option that was measured", probe=True),
     ColumnRole("plus", NAME, "of a difference: this option ...", probe=True),
     ColumnRole("minus", NAME, "... minus this one", probe=True),
-    ColumnRole("value", NUMBER, "what came out", ("mean", "estimate", "result", "score"), scale=True),
+    ColumnRole("value", NUMBER, "what came out", scale=True),
     ColumnRole("se", NUMBER, "its standard error", error=True, scale=True),
     ColumnRole("var", NUMBER, "its variance", error=True),
     ColumnRole("sd", NUMBER, "the standard deviation of single readings", error=True, scale=True),
-    ColumnRole(
-        "n", COUNT, "the number of readings", ("reps", "replicates", "count", "samples", "nobs", "runs")
-    ),
+    ColumnRole("n", COUNT, "the number of readings"),
     ColumnRole("ci", NUMBER, "a confidence interval, both ends in a cell"),
     ColumnRole("level", NUMBER, "the level of the interval"),
-    ColumnRole("values", READINGS, "the readings themselves", ("readings",), error=True, scale=True),
-    ColumnRole("successes", COUNT, "the number of successes", _SUCCESSES, error=True),
-    ColumnRole("trials", COUNT, "the number of trials", _TRIALS, error=True),
+    ColumnRole("values", READINGS, "the readings themselves", error=True, scale=True),
+    ColumnRole("successes", COUNT, "the number of successes", error=True),
+    ColumnRole("trials", COUNT, "the number of trials", error=True),
     ColumnRole("lo", NUMBER, "the lower end of the interval", error=True, scale=True),
     ColumnRole("hi", NUMBER, "the upper end of the interval", error=True, scale=True),
     ColumnRole("se_up", NUMBER, "the error upwards", error=True, scale=True),
     ColumnRole("se_down", NUMBER, "the error downwards", error=True, scale=True),
-    ColumnRole(
-        "block",
-        NAME,
-        "the day, plate or judge",
-        ("day", "date", "week", "month", "batch", "plate", "session", "judge", "rater", "datum", "woche"),
-    ),
+    ColumnRole("block", NAME, "the day, plate or judge"),
     ColumnRole("arm", NAME, "whether it is an arm of the study that its block names"),
-    ColumnRole("instrument", NAME, "the instrument", ("device", "machine")),
-    ColumnRole("key", NAME, "a name of the measurement", ("uid", "uuid")),
-    ColumnRole("by", NAME, "who measured", ("operator", "person")),
-    ColumnRole("note", NAME, "a note", ("comment", "notes", "remark", "remarks")),
+    ColumnRole("instrument", NAME, "the instrument"),
+    ColumnRole("key", NAME, "a name of the measurement"),
+    ColumnRole("by", NAME, "who measured"),
+    ColumnRole("note", NAME, "a note"),
     ColumnRole("at", NUMBER, "when it was measured"),
     ColumnRole("cost", NUMBER, "what it cost"),
     ColumnRole("job", NAME, "the suggestion it answers", probe=True),
-    ColumnRole("item", NAME, "the item that the option was measured on", ("question", "seed")),
+    ColumnRole("item", NAME, "the item that the option was measured on"),
 )
 ROLE = {role.name: role for role in ROLES}
 #: Columns of a table of measurements; one with items has a reader of its own.
@@ -90,11 +62,3 @@ ERROR_COLUMNS = tuple(role.name for role in ROLES if role.error)
 RESULTS = ("value", *ERROR_COLUMNS)
 #: Columns of our own sheets that are for people only.
 FOR_PEOPLE = ("why", "expires")
-
-
-def column_for(columns: Sequence[str], role: str) -> str | None:
-    """The only column that is called like a role, or as people call it otherwise; for suggestions."""
-    for name in (role, *ROLE[role].called):
-        if len(found := columns_called(columns, name)) == 1:
-            return found[0]
-    return None

@@ -23,10 +23,10 @@ from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.inputs.tables import ENDINGS, SEPARATORS, read_whole
 from noisewise.study.intake.changes import added_options as body_of
-from noisewise.study.intake.columns.error_columns import find_error_columns
 from noisewise.study.intake.columns.understanding import understand
-from noisewise.study.intake.roles import ERROR_COLUMNS, PROBES, RESULTS, ROLE, ROLES, column_for
+from noisewise.study.intake.roles import PROBES, RESULTS, ROLE, ROLES
 from noisewise.study.study import Study
+from noisewise.study.tables.table import read_table
 
 if TYPE_CHECKING:
     from noisewise.study.inputs.read_table import ReadTable
@@ -180,8 +180,8 @@ def _unpacked(kept: str) -> list[tuple[str, bytes]]:
         raise ValueError("the files that were kept cannot be read: choose them again.") from None
 
 
-#: Roles that are proposed for a column that is called otherwise; none of them says an error bar.
-PROPOSED = ("option", "item", "value", "block", "instrument", "by", "note")
+#: Roles that several columns may have together.
+SEVERAL = ("option", "value", "successes", "trials", "item", "block")
 LAYOUTS = ("network", "arms")
 #: The role of a column that looks like an error bar: somebody has to say which it is, or leave it out.
 OPEN = "?"
@@ -195,28 +195,16 @@ class TableColumn(NamedTuple):
     role: str
 
 
-def columns_of(
-    frame: pl.DataFrame, chosen: Mapping[str, str] | None, proposed: Sequence[str] = PROPOSED
-) -> list[TableColumn]:
-    """Columns with their roles: as chosen, or as they are called.
+def columns_of(frame: pl.DataFrame, chosen: Mapping[str, str] | None) -> list[TableColumn]:
+    """Columns with their roles: as chosen, or as the table is understood.
 
     Args:
         frame: The table.
         chosen: Fields ``role.0``, ``role.1``, ... of the form; None: nobody has chosen yet.
-        proposed: Roles that are proposed for columns that are called otherwise.
     """
-    titles, roles = frame.columns, {}
-    if chosen is None:
-        roles = {title: key_of(title) for title in titles if key_of(title) in ROLE}
-        for role in proposed:
-            found = column_for([title for title in titles if title not in roles], role)
-            if found is not None and role not in roles.values():
-                roles[found] = role
-        if not set(PROBES) & set(roles.values()) and (first := _first_text(frame, roles)) is not None:
-            roles[first] = "option"
-        roles |= dict.fromkeys(_like_errors(frame, roles), OPEN)
+    roles = _understood_roles(frame) if chosen is None else {}
     found_columns = []
-    for place, title in enumerate(titles):
+    for place, title in enumerate(frame.columns):
         role = roles.get(title, "") if chosen is None else chosen.get(f"role.{place}", "")
         first_cell = next(
             (str(cell) for cell in frame[title].head(20).to_list() if cell not in (None, "")), ""
@@ -226,24 +214,21 @@ def columns_of(
     return found_columns
 
 
-def _like_errors(frame: pl.DataFrame, taken: Mapping[str, str]) -> tuple[str, ...]:
-    """Columns that are called like an error bar, where no column is one: they must not be lost unnoticed."""
-    if set(taken.values()) & set(ERROR_COLUMNS):
-        return ()
-    value = next((title for title, role in taken.items() if role == "value"), None)
-    found = find_error_columns(frame, value, taken)
-    return () if found is None else found.columns
-
-
-def _first_text(frame: pl.DataFrame, taken: Mapping[str, str]) -> str | None:
-    """The first column whose cells are no numbers: it names what was measured, more often than not."""
-    for title in frame.columns:
-        if title in taken:
-            continue
-        cells = [str(cell) for cell in frame[title].head(20).to_list() if cell not in (None, "")]
-        if cells and not any(re.fullmatch(r"[-+−]?[\d.,'\s]+(e[-+]?\d+)?%?", cell) for cell in cells):
-            return title
-    return None
+def _understood_roles(frame: pl.DataFrame) -> dict[str, str]:
+    """The roles of columns; `OPEN` where readings of the table differ."""
+    called = {title: key_of(title) for title in frame.columns if key_of(title) in ROLE}
+    if len(called) == frame.width:
+        return called
+    try:
+        readings = read_table(frame).readings
+    except ValueError:
+        return called
+    ways = [
+        {name: role for role, names in one.roles.items() if role in ROLE for name in names}
+        for one in readings
+    ]
+    agreed = {title: {way.get(title, "") for way in ways} for title in frame.columns}
+    return {title: one.pop() if len(one) == 1 else OPEN for title, one in agreed.items()}
 
 
 def still_open(columns: Sequence[TableColumn], texts: Mapping[str, str]) -> str:
@@ -251,20 +236,22 @@ def still_open(columns: Sequence[TableColumn], texts: Mapping[str, str]) -> str:
     roles = {column.role for column in columns}
     if texts.get("layout") in LAYOUTS:
         return ""
-    wanted = [] if roles & set(PROBES) else ["the option"]
+    several = [column.role for column in columns].count("value") > 1  # whose titles name the options
+    wanted = [] if roles & set(PROBES) or several else ["the option"]
     wanted += [] if roles & set(RESULTS) else ["the value"]
     said = f"Say which column is {' and which is '.join(wanted)}, and look again." if wanted else ""
     return " ".join(part for part in (said, _unsaid(columns)) if part)
 
 
 def _unsaid(columns: Sequence[TableColumn]) -> str:
-    """The sentence about columns of which somebody has to say which error bar they are."""
+    """The sentence about columns that can be read in more than one way."""
     names = [column.title for column in columns if column.role == OPEN]
-    if not names:
-        return ""
-    looks = "looks like an error bar" if len(names) == 1 else "look like an error bar"
-    it = "it is" if len(names) == 1 else "each of them is"
-    return f"{some_of(list(map(repr, names)))} {looks}: say what {it}, or leave it out, and look again."
+    listed = some_of(list(map(repr, names)))
+    return (
+        f"Say what {listed} {'is' if len(names) == 1 else 'are'}, or leave it out, and look again."
+        if names
+        else ""
+    )
 
 
 #: What a study raises about a table.
@@ -417,15 +404,22 @@ def reading_of(
         how["layout"] = texts["layout"]
         return how | ({"counts": "shares"} if texts.get("counts") == "shares" else {})
     roles = [column.role for column in columns if column.role and column.role not in (*also, OPEN)]
-    twice = next((role for role in roles if roles.count(role) > 1), None)
+    twice = next((role for role in roles if roles.count(role) > 1 and role not in SEVERAL), None)
     if twice is not None:
         raise ValueError(f"two columns are said to be {twice!r}: choose one of them.")
     strange = next((role for role in roles if role not in ROLE), None)
     if strange is not None:
         raise ValueError(f"{strange!r} is nothing that a column can be.")
+    said: dict[str, list[str]] = {}
+    for column in columns:
+        if column.role in ROLE:
+            said.setdefault(column.role, []).append(column.title)
+    if len(said.get("value", ())) > 1 and not {*said} & {*PROBES}:
+        said["option"] = ["header"]
+    unused = [column.title for column in columns if not column.role]
     return how | {
-        "map": {column.role: column.title for column in columns if column.role in ROLE},
-        "ignore": [column.title for column in columns if not column.role],
+        "map": {role: one[0] if len(one) == 1 else one for role, one in said.items()},
+        "ignore": unused,
     }
 
 

@@ -197,7 +197,8 @@ def understand(
         except ValueError as reason:
             if table is None:
                 raise (unread if split_sheet(str(source))[0].suffix.lower() in ENDINGS else reason) from None
-            if map is None and not has_names(table.frame.columns):
+            lists = map is not None and any(not isinstance(column, str) for column in map.values())
+            if lists or (map is None and not has_names(table.frame.columns)):
                 raise
     assert table is not None
     if studies:
