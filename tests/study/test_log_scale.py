@@ -305,8 +305,8 @@ def test_a_certificate_is_verified_with_its_ratios() -> None:
 
 def test_plans_slots_and_suggestions_take_per_cent() -> None:
     study, plain = _twins("min", _tell_error_bars)
-    mine, theirs = study.plan("1%", paths=5, compare=False, eps="1%"), plain.plan(
-        0.01, paths=5, compare=False, eps=math.log(1.01)
+    mine, theirs = study.plan("1%", paths=5, eps="1%"), plain.plan(
+        0.01, paths=5, eps=math.log(1.01)
     )  # fmt: skip
     assert mine.median == theirs.median
     assert "at most 1 %" in mine.sentence

@@ -163,7 +163,7 @@ def answer(
         eps: How far from the best is good enough, in the unit of the values.
         confidence: Confidence of the certificate.
         against: An option to compare all others with in the league table.
-        extra_scatter: What the error bars of trials lack: "estimate", a standard deviation, or None.
+        extra_scatter: What the error bars of trials lack: "estimate", a standard deviation, or "none".
         scatter: "pooled" if readings of all options scatter alike, "own" if each option's differ.
         noise_floor: Resolution of the values.
         name: Name of the study that the answer is computed from.
@@ -183,6 +183,7 @@ def answer(
         "name": name if not source else Path(source.partition("#")[0]).stem,
     }  # fmt: skip
     beside = None
+    extra_scatter = None if extra_scatter == "none" else extra_scatter
     if reading.kind in TRIALS:
         study, said, beside = _trials(reading, question, extra_scatter)
         notes.append(said)
@@ -301,9 +302,10 @@ def _trials(
     bound = f"the bound would be {rounded_up(without)}"
     if not math.isfinite(without):
         bound = "their differences contradict each other"
-    said = f"Error bars of trials are widened by {how} extra scatter, {size}; without it (extra_scatter=None)"
+    said = f"Error bars of trials are widened by {how} extra scatter, {size}"
     if not scatter:
-        said = "Extra scatter between trials is estimated as 0, give or take; without it (extra_scatter=None)"
+        said = "Extra scatter between trials is estimated as 0, give or take"
+    said += '; without it (extra_scatter="none")'
     return study, f"{said} {bound}.", without if math.isfinite(without) else None
 
 
