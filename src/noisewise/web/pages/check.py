@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 
 from noisewise.core.support.words import counted, number
-from noisewise.study.certificate.check import Check
+from noisewise.study.certificates.check import Check
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.showing.page.pictures import residuals_figure
 from noisewise.web.pages.measurements import signed

@@ -10,7 +10,7 @@ import polars as pl
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
-from noisewise.study.certificate.check import check_fit
+from noisewise.study.certificates.check import check_fit
 from noisewise.study.showing.intervals import view_of
 from noisewise.study.study import Study
 from noisewise.web.api.answers import name_in

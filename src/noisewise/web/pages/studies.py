@@ -6,7 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from noisewise.core.support.words import aligned
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.study import Study
 from noisewise.web.pages.measurements import signed
 from noisewise.web.pages.parts import (
