@@ -116,9 +116,11 @@ def test_events_of_a_long_log_are_read_page_by_page(client, store, monkeypatch):
     wanted = study.events()
     client.get(f"{API}/tea")  # the study has caught up
     storage, asked = client.app.state.studies.storage, []
-    page = storage.page
+    read = storage.read
     monkeypatch.setattr(
-        storage, "page", lambda name, after, most: asked.append((after, most)) or page(name, after, most)
+        storage,
+        "read",
+        lambda name, first=0, last=None: asked.append((first, last)) or read(name, first, last),
     )
     found, after = [], 0
     while after is not None:
@@ -127,5 +129,5 @@ def test_events_of_a_long_log_are_read_page_by_page(client, store, monkeypatch):
         after = part["next"]
     assert [row["hash"] for row in found] == [event.hash for event in wanted]
     pages = [one for one in asked if one[1] is not None]
-    assert pages == [(0, 300), (300, 300), (600, 300), (900, 104)]
-    assert all(after == 1004 for after, most in asked if most is None), "the study itself reads what is new"
+    assert pages == [(1, 300), (301, 600), (601, 900), (901, 1004)]
+    assert all(first == 1004 for first, last in asked if last is None), "the study itself reads what is new"

@@ -433,7 +433,7 @@ def test_every_refusal_is_one_sentence_before_anything_is_started(line, said, mo
     assert not Path("n.db").exists()
 
 
-PAGE = Path(__file__).parents[4] / "docs" / "running.md"
+PAGE = Path(__file__).parents[2] / "docs" / "running.md"
 
 
 def test_the_lines_of_the_page_are_understood():
