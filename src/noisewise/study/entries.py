@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal, Unpack, cast
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_count_within, check_within
-from noisewise.core.support.text import check_text
+from noisewise.core.checks import ASKED, COUNT, LEASE, check_choice, check_count_within, check_within
+from noisewise.core.text import check_text
 from noisewise.study.asking.coming import PROBES
 from noisewise.study.intake.changes import (
     added_options,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.web.auth.keys import CSRF_HEADER, Keys
 from noisewise.web.auth.roles import Visitor
 from noisewise.web.problems import ProblemError, problem_response

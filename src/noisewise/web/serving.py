@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.stores.secrets import without_secrets
 from noisewise.web.app import make_app
 from noisewise.web.auth.tokens import SHARE, TokenFile, tokens_of, without_tokens

@@ -13,8 +13,8 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from noisewise.core.support.remarks import heard_progress
-from noisewise.core.support.text import printable
+from noisewise.core.remarks import heard_progress
+from noisewise.core.text import printable
 from noisewise.study.stores.address import MEMORY
 from noisewise.study.study import Study
 from noisewise.web.open_studies import OpenStudies

@@ -4,7 +4,7 @@ import pytest
 from tests.support.page_worlds import filled_store
 
 import noisewise as nw
-from noisewise.core.support.words import number
+from noisewise.core.text import number
 from noisewise.study.log.events import numbers_of
 from noisewise.study.showing.intervals import view_of
 from noisewise.web.pages.check import check_page

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.rules.policy import decide
 from noisewise.rules.registry import rule_named
 from noisewise.study.log.specification import PolicyChoice

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.foreseen import MoreEvidence
 from noisewise.study.inputs.error_bars import COUNTS, KNOWN
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY, Codes

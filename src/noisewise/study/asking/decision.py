@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.choice.selection import Mask
+from noisewise.core.selection import Mask
 from noisewise.study.asking.coming import (
     DIFFERENCE,
     OPTION,

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming, Company, company_in
 from noisewise.study.asking.first_results import largest
 from noisewise.study.evidence.foreseen import Foreseen

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
 from noisewise.study.certificate.bound import Recommended
 from noisewise.study.log.measurements import NOBODY, Codes

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.asking.first_results import largest
 from noisewise.study.asking.race import Proposal
 from noisewise.study.certificate.bound import Recommended

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.support.checks import check_positive
-from noisewise.core.support.version import __version__
+from noisewise.core.checks import check_positive
+from noisewise.core.version import __version__
 from noisewise.study.asking.race import SHARPNESS
 from noisewise.study.log.specification import RACE, PolicyChoice, Specification
 

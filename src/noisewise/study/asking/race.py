@@ -41,7 +41,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
 from noisewise.study.asking.field import Field, field_of
 from noisewise.study.asking.first_results import first_result, largest

@@ -5,8 +5,8 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import ordinal, usual_measurements
+from noisewise.core.blocks import Floats
+from noisewise.core.text import ordinal, usual_measurements
 from noisewise.study.asking.coming import with_scatter
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.under_way import UnderWay

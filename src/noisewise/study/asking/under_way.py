@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.asking.coming import (
     DIFFERENCE,
     OPTION,

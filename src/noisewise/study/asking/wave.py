@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming
 from noisewise.study.asking.field import Field, field_of
 from noisewise.study.asking.first_results import by_price, first_largest, largest

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.support.text import some_of
-from noisewise.core.support.words import counted, number, rounded_up
+from noisewise.core.text import counted, number, rounded_up, some_of
 from noisewise.study.certificate.averaged_first import largest_shift
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.one_look import about_errors_once, about_one_look

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import number
+from noisewise.core.blocks import Floats
+from noisewise.core.text import number
 from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis

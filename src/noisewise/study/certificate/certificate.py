@@ -5,9 +5,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from noisewise.core.support.strict_json import strict_json
-from noisewise.core.support.text import some_of
-from noisewise.core.support.words import as_html, counted, ordinal, percent
+from noisewise.core.strict_json import strict_json
+from noisewise.core.text import as_html, counted, ordinal, percent, some_of
 from noisewise.study.certificate.notebook import WithLeague
 from noisewise.study.certificate.verdicts import NOTHING, REACHED, UNDECIDED
 from noisewise.study.inputs.value_scale import LOG, ValueScale

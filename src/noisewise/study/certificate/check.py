@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
-from noisewise.core.support.words import as_html, counted, number
+from noisewise.core.blocks import Floats
+from noisewise.core.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
+from noisewise.core.text import as_html, counted, number
 from noisewise.study.certificate.averaged_first import too_rough_for_logarithms
 from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.certificate.notebook import WithLeague

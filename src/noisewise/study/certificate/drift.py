@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import f_tails
-from noisewise.core.support.words import number
+from noisewise.core.blocks import Floats
+from noisewise.core.distributions import f_tails
+from noisewise.core.text import number
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes
 from noisewise.study.models.analysis import Analysis

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import f_tails
+from noisewise.core.blocks import Floats
+from noisewise.core.distributions import f_tails
 from noisewise.study.log.measurements import Codes
 
 #: From how many standard errors on a measurement counts as far off, and of how many the share that may be is

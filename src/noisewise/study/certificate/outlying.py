@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import counted
+from noisewise.core.blocks import Floats
+from noisewise.core.text import counted
 from noisewise.study.certificate.check import name_of, standard_residuals
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Codes

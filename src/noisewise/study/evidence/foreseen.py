@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.separate import TOGETHER, SeparateOptions

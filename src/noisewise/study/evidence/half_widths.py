@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 
 class HalfWidths(ABC):

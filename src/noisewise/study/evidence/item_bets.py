@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 #: Values of answers that are right or wrong, and of their differences, moved to [0, 1].
 PLAIN_EDGES: Floats = np.array([0.0, 0.5, 1.0])

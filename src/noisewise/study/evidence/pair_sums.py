@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.item_bets import PLAIN_EDGES, SCORE_EDGES, add_soft_counts, cuts
 from noisewise.study.log.items import Items
 

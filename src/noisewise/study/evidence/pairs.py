@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.item_bets import Tally, lower_limits, stakes
 from noisewise.study.evidence.pair_sums import PairSums, pair_sums

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import Levels, all_levels

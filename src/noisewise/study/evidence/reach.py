@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence
 from noisewise.study.log.measurements import Codes
 

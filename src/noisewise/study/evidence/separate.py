@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.levels import Levels

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 
 class Tuning(NamedTuple):

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.boundary import Shares, Tuning

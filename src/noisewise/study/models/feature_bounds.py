@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.models.boundary import COMPARING
 from noisewise.study.models.fit import Fit

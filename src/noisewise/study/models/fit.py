@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.solver import GROUND, RANGE, Gaussian, Layout, Observations, Targets, undetermined
 from noisewise.study.models.sums import Sums, totals

@@ -8,7 +8,7 @@ without a block count as one block.
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.sums import Sums, totals

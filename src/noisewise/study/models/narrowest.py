@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.pairs import PairedItems
 from noisewise.study.evidence.symmetric import SymmetricRounds

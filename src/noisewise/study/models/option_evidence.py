@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.any_tails import AnyTails, centres, picked, rows_of
 from noisewise.study.evidence.bounded import BoundedReadings
 from noisewise.study.evidence.counts import Counts

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import f_tails
+from noisewise.core.blocks import Floats
+from noisewise.core.distributions import f_tails
+from noisewise.core.selection import Mask
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import ALL_READINGS, KINDS, Columns
 from noisewise.study.log.model_choice import ModelChoice

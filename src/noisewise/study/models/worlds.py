@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import normal_quantile
+from noisewise.core.blocks import Floats
+from noisewise.core.distributions import normal_quantile
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.feature_bounds import KnownWeights, known_weights
 from noisewise.study.models.fit import Fit, reference_place

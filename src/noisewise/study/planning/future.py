@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.randomness import generator
+from noisewise.core.blocks import Floats
+from noisewise.core.randomness import generator
 from noisewise.study.asking.coming import OPTION, Coming, Manner, company_in
 from noisewise.study.asking.decision import Decider
 from noisewise.study.asking.item_race import ItemRace

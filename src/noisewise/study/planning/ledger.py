@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.asking.chooser import unit_of
 from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.models.analysis import Analysis

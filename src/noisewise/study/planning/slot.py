@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.support.checks import check_choice, check_positive
-from noisewise.core.support.text import check_text
-from noisewise.core.support.words import rounded_up, usual_measurements
+from noisewise.core.checks import check_choice, check_positive
+from noisewise.core.selection import Mask
+from noisewise.core.text import check_text, rounded_up, usual_measurements
 from noisewise.study.asking.coming import DIFFERENCE, PROBES, Coming, company_in, with_scatter
 from noisewise.study.asking.decision import Decider
 from noisewise.study.asking.policy import racing

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.words import in_unit
+from noisewise.core.text import in_unit
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.verdicts import UNDECIDED
 from noisewise.study.models.analysis import Analysis

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from fastapi import Header, Request
 from starlette.responses import Response
 
-from noisewise.core.support.remarks import HeardWarning, heard_warnings
-from noisewise.core.support.text import check_text
+from noisewise.core.remarks import HeardWarning, heard_warnings
+from noisewise.core.text import check_text
 from noisewise.study.log.events import Event
 from noisewise.study.stores.protocol import LogMovedOnError
 from noisewise.study.study import Study

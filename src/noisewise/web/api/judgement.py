@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
-from noisewise.core.support.strict_json import plain
+from noisewise.core.strict_json import plain
 from noisewise.study.creation import compare_certificate
 from noisewise.study.plain import certificate_of, check_row
 from noisewise.study.study import Study

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from noisewise.core.support.remarks import heard_warnings
-from noisewise.core.support.text import printable
+from noisewise.core.remarks import heard_warnings
+from noisewise.core.text import printable
 from noisewise.study.log.events import specification_of
 from noisewise.study.log.export import rebuild_study
 from noisewise.study.plain import UNREADABLE, standing_of, status_of

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from noisewise.core.support.text import printable
-from noisewise.core.support.version import __version__
+from noisewise.core.text import printable
+from noisewise.core.version import __version__
 from noisewise.web.client.lines import Line, ProxyRefusalError, Route, close_all
 from noisewise.web.client.server_address import ServerAddress
 from noisewise.web.client.server_refusals import no_json, problem_in, redirected, refusal

@@ -11,7 +11,7 @@ from base64 import b64encode
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.web.client.server_address import ServerAddress
 
 Line = http.client.HTTPConnection

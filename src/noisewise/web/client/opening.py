@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from noisewise.core.support.checks import check_positive
+from noisewise.core.checks import check_positive
 from noisewise.web.client.server_address import is_address, read_address
 from noisewise.web.client.token_sources import Given, find_token, hidden
 

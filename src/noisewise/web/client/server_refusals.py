@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.log.told import MeasurementWarning
 from noisewise.web.client.server_address import ServerAddress, read_address
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.web.client.server_address import ServerAddress, is_address, read_address
 
 VARIABLE, FILE_VARIABLE = "NOISEWISE_TOKEN", "NOISEWISE_TOKEN_FILE"

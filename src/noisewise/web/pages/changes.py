@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from noisewise.core.support.remarks import heard_warnings
+from noisewise.core.remarks import heard_warnings
 from noisewise.study.intake.entry import measurement_of, read_told
 from noisewise.study.study import Study
 from noisewise.web.auth.forms import read_form, texts_of

@@ -4,7 +4,7 @@ import math
 import re
 from typing import NamedTuple
 
-from noisewise.core.support.words import counted, number
+from noisewise.core.text import counted, number
 from noisewise.study.certificate.check import Check
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.showing.page.pictures import residuals_figure

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import degrees_of_freedom
 from noisewise.study.log.jobs import Job

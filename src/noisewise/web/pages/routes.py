@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.study.log.events import numbers_of
 from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
 from noisewise.study.study import Study

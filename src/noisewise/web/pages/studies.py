@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.words import aligned
+from noisewise.core.text import aligned
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.study import Study
 from noisewise.web.pages.measurements import signed

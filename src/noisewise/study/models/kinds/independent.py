@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.levels import Stacks
 from noisewise.study.evidence.separate import SeparateOptions

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 #: Parts of a size that it is compared with; their inverses, 0 apart, serve lower limits.
 FRACTIONS = (0.9, 0.75, 0.5, 0.0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import Check
 from noisewise.study.certificate.verdicts import NOTHING, REACHED, UNBOUNDED, WITHHELD
