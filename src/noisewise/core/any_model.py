@@ -30,7 +30,7 @@ class AnyModel(Protocol):
 
     @property
     def tally(self) -> Floats:
-        """What was counted; the places have names in `dense.py`."""
+        """What was counted; the places have names above."""
 
     @property
     def scratch(self) -> Floats:

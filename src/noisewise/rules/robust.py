@@ -1,7 +1,7 @@
 """Rules for heavy tails: three robust estimates, their floors, thresholds and certificates.
 
 The model's V and widths are those of weighted least squares; its estimate is set by the robust one
-(`core.model.dense.set_theta`), so that means, candidates, bounds and advice all rest on that.
+(`core.model.set_theta`), so that means, candidates, bounds and advice all rest on that.
 """
 
 import math

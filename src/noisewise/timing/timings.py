@@ -10,8 +10,8 @@ import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.text import as_html, counted, number, percent, printable, rounded_up
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.evidence.symmetric import (
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.evidence.rounds import (
     FIRST,
     NORMAL_MEDIAN,
     PairRounds,

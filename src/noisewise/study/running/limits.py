@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from noisewise.core.checks import AMOUNT, COUNT, check_count_within, check_within, nearest
 from noisewise.core.text import counted, number
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.running.studied import Runnable
 
 CERTIFIED, SPENT = "certified", "spent"

@@ -22,7 +22,7 @@ from typing import Any
 
 from noisewise.core.checks import AMOUNT, COUNT, check_choice, check_count_within, check_within
 from noisewise.core.text import counted, printable
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.log.jobs import OPEN, Job
 from noisewise.study.running.attempts import Attempt
 from noisewise.study.running.crews import Crew, Finished
