@@ -8,7 +8,7 @@ from tests.support.effort import effort, long_beyond
 from tests.support.racing import MODELS, coming_to, new_study, proposed
 
 import noisewise as nw
-from noisewise.study.asking.coming import DIFFERENCE
+from noisewise.study.asking.pending import DIFFERENCE
 from noisewise.study.certificate.bound import recommend
 
 KINDS = (

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import noisewise as nw
-from noisewise.study.asking.chooser import unit_of
+from noisewise.study.asking.policy import unit_of
 from noisewise.study.planning.ledger import _Books, information, information_of_last
 
 RNG = np.random.default_rng(5)
