@@ -177,9 +177,9 @@ def test_certificates_of_other_studies_and_truncated_logs_are_refused(tmp_path):
     study.export(tmp_path / "log.jsonl")
     lines = (tmp_path / "log.jsonl").read_text().splitlines()
     first = json.loads(lines[0]) | {"events": 3}
-    last = {**json.loads(lines[-1]), "end": 3, "head": json.loads(lines[3])["hash"]}
+    last = {**json.loads(lines[-1]), "end": 3, "head": json.loads(lines[4])["hash"]}
     truncated = nw.MemoryStorage()
-    nw.rebuild_study([json.dumps(first), *lines[1:4], json.dumps(last)], truncated)
+    nw.rebuild_study([json.dumps(first), *lines[1:5], json.dumps(last)], truncated)
     short = nw.load_study(truncated)
     assert nw.verify_certificate(certificate, short).bound == certificate.bound
     with pytest.raises(ValueError, match=r"made after 4 events; the log has 3\."):

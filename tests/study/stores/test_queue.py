@@ -62,7 +62,7 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
             rival.tell(option="o0", value=0.0, se=0.5)
         return made
 
-    monkeypatch.setattr(suggestion, "Asking", prepared)
+    monkeypatch.setattr(ask, "Asking", prepared)
     mine = study.ask()
     assert (rivals[0].option, mine[0].option) == ("o5", "o4")
     assert [job.id for job in study.pending] == ["ask-1", "ask-2"]
