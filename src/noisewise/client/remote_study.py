@@ -16,7 +16,7 @@ from noisewise.client.remote_changes import RemoteChanges
 from noisewise.client.remote_log import RemoteLog
 from noisewise.client.server_refusals import understanding
 from noisewise.operations.objects import certificate_from, job_from
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
@@ -24,7 +24,7 @@ from noisewise.study.log.jobs import Job
 if TYPE_CHECKING:
     import polars as pl
 
-    from noisewise.study.certificate.check import Check
+    from noisewise.study.certificates.check import Check
     from noisewise.study.intake.batch import Taken
     from noisewise.study.intake.item_tables import TakenItems
     from noisewise.study.log.specification import Specification

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import noisewise as nw
 from noisewise.study.asking.pending import Imagination, WhatIf, all_under_way, condensed
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])

@@ -10,7 +10,7 @@ from tests.support.racing import coming_to, new_study, tell_some
 import noisewise as nw
 from noisewise.study.asking.pending import all_under_way
 from noisewise.study.asking.race import SHARPNESS, WIDER, field_of, propose_wave
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 
 FEATURES = 4
 

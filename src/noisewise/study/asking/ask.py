@@ -28,13 +28,13 @@ from noisewise.study.asking.pending import (
 from noisewise.study.asking.policy import checked, sharpness_of
 from noisewise.study.asking.race import Proposal, by_price, largest, propose, propose_wave
 from noisewise.study.asking.reasons import Reasons
-from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.certificates.bound import Recommended, recommend
 from noisewise.study.log.events import Event
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE, PolicyChoice
 from noisewise.study.log.state import Job, State, job_of
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.sizes.variance_components import MORE_OPTIONS, MORE_REPEATS
+from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
 
 if TYPE_CHECKING:  # policies are loaded when one has to decide
     from noisewise.study.asking.policy import Chooser

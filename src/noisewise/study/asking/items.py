@@ -21,7 +21,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.race import Proposal, largest
-from noisewise.study.certificate.bound import Recommended
+from noisewise.study.certificates.bound import Recommended
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.item_order import BATCH, next_places
 from noisewise.study.log.measurements import KINDS, NOBODY, Codes

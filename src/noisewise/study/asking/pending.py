@@ -13,16 +13,14 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.study.evidence.foreseen import MoreEvidence, expected_above
-from noisewise.study.evidence.separate import SeparateOptions
+from noisewise.study.evidence.half_widths import MoreEvidence, SeparateOptions, expected_above
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.intake.answers import blocks_named
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.state import Job, State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.fit import reference_place
-from noisewise.study.models.sizes.variance_components import Sizes
-from noisewise.study.models.sums import Sums, block_places, inverse_squares, sorted_by, totals
+from noisewise.study.models.fit import Sums, block_places, inverse_squares, reference_place, sorted_by, totals
+from noisewise.study.models.variance_components import Sizes
 
 #: What a suggestion asks for: an option, or the difference of two.
 OPTION, DIFFERENCE = "option", "difference"

@@ -22,7 +22,7 @@ from noisewise.core.support.version import __version__
 from noisewise.study.asking.race import SHARPNESS
 from noisewise.study.log.specification import RACE, PolicyChoice, Specification
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.sums import block_places, totals
+from noisewise.study.models.fit import block_places, totals
 
 #: What a study asks of a policy unless its options say otherwise: values are in units of half the span.
 SETTING = {"ridge": 1.0, "norm_bound": 1.0}

@@ -61,11 +61,11 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.pending import DIFFERENCE, Coming, Company, UnderWay, company_in, looks_at
-from noisewise.study.certificate.bound import Recommended
-from noisewise.study.evidence.foreseen import Foreseen
+from noisewise.study.certificates.bound import Recommended
+from noisewise.study.evidence.half_widths import Foreseen
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.joint import Joint, Knowledge
+from noisewise.study.models.posterior import Joint, Knowledge
 
 #: How much less the race of a weaker rival counts.
 SHARPNESS = 50.0

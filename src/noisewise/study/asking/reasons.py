@@ -8,12 +8,12 @@ from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import ordinal, usual_measurements
 from noisewise.study.asking.pending import UnderWay, looks_at, with_scatter
 from noisewise.study.asking.race import Proposal
-from noisewise.study.certificate.bound import Recommended
+from noisewise.study.certificates.bound import Recommended
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import display_errors
-from noisewise.study.models.sizes.variance_components import MORE_OPTIONS, MORE_REPEATS
+from noisewise.study.models.fit import display_errors
+from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
 
 #: What is estimated from more options, and from repeats.
 LACKED = {
