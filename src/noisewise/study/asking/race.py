@@ -18,7 +18,7 @@ know neither eps nor a prior: it lowers the bound itself.
                 with deviations:     the same of both parts of h_k (`Knowledge`), T of each part its own
      7  return argmax over a of  Σ_k w_k·(h_k - h'_k) / cost_a
 
-Where options share nothing the fall is that of the certificate's own half-width (`evidence/foreseen.py`): in
+Where options share nothing the fall is that of the certificate's own half-width (`half_widths.py`): in
 it are the true variance of shares, what the recommended option pays for having been chosen, and how
 multipliers change. T is the exact fall of a variance, whatever comes out; only radii are held fixed. Probes
 that are rated equal are taken by name.
