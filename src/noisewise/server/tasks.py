@@ -142,7 +142,7 @@ class LongTasks:
         """Begin to compute, or find what was computed of the same version of the study.
 
         Args:
-            kind: "plan", "worth", "slot", "report" or "verify".
+            kind: "plan", "worth", "report" or "verify".
             study: The study's name.
             number: Its version.
             arguments: Of the study's method.

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from noisewise.study.log.told import MeasurementWarning as MeasurementWarning
     from noisewise.study.one_call import pick as pick
     from noisewise.study.planning.plan import Plan as Plan
-    from noisewise.study.planning.slot import Slot as Slot
     from noisewise.study.planning.worth import Worth as Worth
     from noisewise.study.study import Study as Study
     from noisewise.study.tables.table import read_table as read_table
@@ -28,7 +27,6 @@ __all__ = [
     "Measurement",
     "MeasurementWarning",
     "Plan",
-    "Slot",
     "Study",
     "Worth",
     "create_study",
@@ -45,7 +43,6 @@ _HOMES = {
     "Measurement": "log.told",
     "MeasurementWarning": "log.told",
     "Plan": "planning.plan",
-    "Slot": "planning.slot",
     "Study": "study",
     "Worth": "planning.worth",
     "create_study": "creation",

@@ -145,8 +145,8 @@ def create_study(
         'B'
     """
     # What only a new study needs, all rules among it, is loaded here.
+    from noisewise.study.asking.ask import rehearse_asking
     from noisewise.study.asking.policy import pinned_policy
-    from noisewise.study.asking.suggestion import rehearse_asking
 
     _check_reading(reading, token)
     question = check_question(

@@ -84,7 +84,6 @@ def test_a_block_is_named_by_one_text(block):
     study = nw.create_study(options=list("abc"), eps=0.3)
     for attempt in (
         lambda: study.ask(block=block),
-        lambda: study.slot(0.1, block=block),
         lambda: study.tell(option="a", value=1.0, se=0.1, block=block),
     ):
         with pytest.raises((TypeError, ValueError), match="`block` must be "):

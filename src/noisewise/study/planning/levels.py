@@ -9,7 +9,7 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_number, check_positive
 from noisewise.core.selection import Mask
-from noisewise.study.asking.coming import DIFFERENCE, expected_noise, usual_probe
+from noisewise.study.asking.pending import DIFFERENCE, expected_noise, usual_probe
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.blocks import Floats
-from noisewise.study.asking.first_results import largest
-from noisewise.study.asking.race import Proposal
+from noisewise.study.asking.race import Proposal, largest
 from noisewise.study.certificates.bound import Recommended
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.item_order import BATCH, next_places
