@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.support.words import number
+from noisewise.core.text import number
 from noisewise.study.inputs.error_bars import COUNTS, ITEMS, KNOWN, NONE
 from noisewise.study.inputs.numbers import PLUS_MINUS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import printable
+from noisewise.core.blocks import Floats
+from noisewise.core.text import printable
 from noisewise.study.inputs.error_bars import ITEMS, READINGS
 from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.whitened_features import Whitening, whiten

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.looks import is_once

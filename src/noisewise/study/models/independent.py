@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.bounded import BoundedReadings
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.half_widths import HalfWidths, SeparateOptions

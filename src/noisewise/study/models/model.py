@@ -17,8 +17,8 @@ import numpy as np
 
 from noisewise.actions import ActionSet
 from noisewise.actions.independent import IndependentOptions
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import number
+from noisewise.core.blocks import Floats
+from noisewise.core.text import number
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts

@@ -12,13 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.randomness import generator
-from noisewise.study.asking.coming import OPTION, Coming, Manner, company_in
-from noisewise.study.asking.decision import Decider
-from noisewise.study.asking.item_race import ItemRace
-from noisewise.study.asking.under_way import UNNAMED
-from noisewise.study.asking.what_if import More, WhatIf, with_more
+from noisewise.core.blocks import Floats
+from noisewise.core.randomness import generator
+from noisewise.study.asking.ask import Decider
+from noisewise.study.asking.items import ItemRace
+from noisewise.study.asking.pending import (
+    OPTION,
+    UNNAMED,
+    Coming,
+    Manner,
+    More,
+    WhatIf,
+    company_in,
+    with_more,
+)
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.intake.item_entry import content_of
 from noisewise.study.log.events import Event

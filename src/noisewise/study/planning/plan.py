@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
 from noisewise.core.parallel import spread
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.randomness import check_seed, generator
-from noisewise.core.support.words import about, as_html, counted
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_manner, usual_probe
-from noisewise.study.asking.decision import some_allowed
-from noisewise.study.asking.item_race import batch_of
-from noisewise.study.asking.what_if import WhatIf, condensed
+from noisewise.core.randomness import check_seed, generator
+from noisewise.core.text import about, as_html, counted
+from noisewise.study.asking.ask import some_allowed
+from noisewise.study.asking.items import batch_of
+from noisewise.study.asking.pending import DIFFERENCE, OPTION, WhatIf, condensed, expected_manner, usual_probe
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.certificates.certificate import Certificate, WithLeague
 from noisewise.study.evidence.half_widths import SeparateOptions

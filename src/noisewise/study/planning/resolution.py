@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import number
+from noisewise.core.blocks import Floats
+from noisewise.core.text import number
 from noisewise.study.inputs.error_bars import COUNTS, ITEMS
 from noisewise.study.log.amounts import amount
 from noisewise.study.log.measurements import KINDS

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.study.certificates.certificate import NOTHING, REACHED, UNBOUNDED, WITHHELD, Certificate
 from noisewise.study.certificates.check import Check
 from noisewise.study.log.jobs import Job
