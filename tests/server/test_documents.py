@@ -14,6 +14,7 @@ import noisewise as nw
 from noisewise.server.app import make_app
 
 API = "/api/v1/studies"
+TABLE = "option,value,se,key\nE,0.2,0.2,e1\nF,2,0.1,f1\n"
 #: What is typed behind the store, and the request that does the same.
 STORY = [
     ("init A B C D --eps 0.1 --span 5 -s tea", "POST", "",
@@ -34,7 +35,7 @@ STORY = [
     ("exclude D sold", "POST", "/tea/exclude", {"option": "D", "reason": "sold"}),
     ("exclude D --undo", "POST", "/tea/exclude", {"option": "D", "undo": True}),
     ("add E F", "POST", "/tea/options", {"options": ["E", "F"]}),
-    ("import table.csv", "POST", "/tea/imports", {"table": "option,value,se,key\nE,0.2,0.2,e1\nF,2,0.1,f1\n"}),
+    ("import table.csv", "POST", "/tea/imports", {"table": TABLE}),
     ("status", "GET", "/tea", None),
     ("status --against E", "GET", "/tea?against=E", None),
     ("certify", "GET", "/tea/certificate", None),
@@ -53,7 +54,7 @@ APART = ("schema", "event", "warnings", "_log")
 @pytest.fixture
 def story(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "table.csv").write_text("option,value,se,key\nE,0.2,0.2,e1\nF,2,0.1,f1\n")
+    (tmp_path / "table.csv").write_text(TABLE)
     nw.open_store("there.db", create=True)
     with TestClient(make_app("there.db"), base_url="http://localhost") as client:
         yield client

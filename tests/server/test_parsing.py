@@ -10,15 +10,15 @@ from tests.support.event_streams import request
 from tests.support.servers import in_thread
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
-from noisewise.core.support.strict_json import MOST_DIGITS
+from noisewise.core.strict_json import MOST_DIGITS
 from noisewise.operations import schemas
 from noisewise.operations.table import load_table
 from noisewise.server import bodies, guards
 from noisewise.server.app import make_app
 from noisewise.server.auth import forms
-from noisewise.server.bodies import JsonBodyRequest
 from noisewise.server.auth.keys import COOKIE, session_in
 from noisewise.server.auth.roles import Role, role_of, routes_of
+from noisewise.server.bodies import JsonBodyRequest
 
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -20,7 +20,8 @@ FOR_EVERYBODY = {
 #: Routes of the interface that are no operations, with the roles that they need.
 BY_HAND = {
     "tasks": Role.VIEWER, "verify": Role.VIEWER, "report.html": Role.VIEWER, "measurements": Role.VIEWER,
-    "events": Role.VIEWER, "options": Role.VIEWER, "specification": Role.VIEWER, "export.{ending}": Role.VIEWER,
+    "events": Role.VIEWER, "options": Role.VIEWER, "specification": Role.VIEWER,
+    "export.{ending}": Role.VIEWER,
     "rebuild": Role.OWNER, "shares": Role.OWNER,
 }  # fmt: skip
 #: What somebody without a role may be answered there.

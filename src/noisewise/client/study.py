@@ -35,7 +35,7 @@ FROM_STATUS = {
 #: Methods and properties that are computed here.
 METHODS_HERE = (
     "analysis", "check", "events", "frame", "head_at", "league", "next_items", "plan", "read_from", "report",
-    "slot", "worth", "_repr_html_",
+    "worth", "_repr_html_",
 )  # fmt: skip
 PROPERTIES_HERE = ("last_change", "plot", "specification")
 #: Error bars that can be given beside a value.

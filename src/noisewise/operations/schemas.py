@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, is_type
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
+from noisewise.core.checks import nearest
 from noisewise.core.refusals import JSON, RefusedError, Sentence, SeveralRefusedError, WrongTypeError
-from noisewise.core.support.checks import nearest
 from noisewise.operations.table import Operation, Param, fields_of
 
 #: What a value should have been, by pydantic's names for what is wrong with it.

@@ -84,7 +84,7 @@ def check_choices(choices: Mapping[str, str] | None) -> None:
 
 
 def _check_roles(roles: Mapping[str, str], layout: str | None) -> None:
-    from noisewise.core.support.checks import nearest
+    from noisewise.core.checks import nearest
 
     if layout is None:
         from noisewise.study.intake.roles import ROLE

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from noisewise.core.refusals import JSON
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.operations.schemas import wrong_kinds
 from noisewise.operations.words import lifted
 from noisewise.study.intake.told_before import ToldOtherwiseError

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from noisewise.core.refusals import JSON, RefusedError
-from noisewise.core.support.remarks import heard_warnings
+from noisewise.core.remarks import heard_warnings
 from noisewise.operations.schemas import Given, StrictlyGiven, answer_model, given_model
 from noisewise.operations.table import Operation, Param, load_table
 from noisewise.operations.words import speaking
