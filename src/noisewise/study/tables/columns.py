@@ -82,6 +82,8 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
         found.setdefault("metric", "@")
     if found.get("size") == "n" and found.keys() & {"rate", "setting"}:  # nitrogen
         del found["size"]
+    if found.get("sd") == "std" and found.keys() & {"se", "unclear"} and "±" not in words_of(name):
+        found["se"] = found.pop("sd")  # Std.-Fehler
     if found.keys() & {"se", "sd"}:
         found.pop("unclear", None)
     rest = [word for word in words if word]

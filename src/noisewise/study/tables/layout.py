@@ -43,6 +43,11 @@ _NOTE = re.compile(
     r"(?:note|source|legend|remark|comment|quelle|anmerkung|hinweis|nota|fuente)s?\s*:|[*†]", re.I
 )
 _STATISTICS = {"size", "successes", "value", "sd", "se", "var", "lo", "hi", "rate"}
+#: Rows below a table of means: least significant differences, coefficients of variation, tests.
+_FOOTER = re.compile(
+    r"(?:lsd|hsd|cv|sem|sed|s\.e\.[md]\.?|msd|dms|gd|kgd|anova|sig\.?|significance|(?:p|f|pr|prob)[\s_-]*(?:[<>]|value|wert|test))"
+    r"[\s_]*(?:[\s_.<>=≤]*(?:p|f|t|tukey|\d|%|value|test))*", re.I,
+)  # fmt: skip
 #: Names that machines make.
 _KEY = re.compile(r"(?=.*\d)[0-9a-f]{8,}(?:-[0-9a-f-]+)?", re.I)
 #: How columns begin that only count rows.
@@ -114,6 +119,8 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
             ends = [o for o in numbers if {*o.said} == {"hi" if c.says("lo") else "lo"}]
             around = (o.is_between(*((c, e) if c.says("lo") else (e, c))) for o in numbers for e in ends)
             c.said = c.said if c.name.casefold() not in ("low", "high") or any(around) else {}
+        if {*c.said} == {"size"} and c.is_binary:  # N for nitrogen, 0 or 1
+            c.said = {}
         if c.whole and c.name[-1:] == "s" and {*c.said} <= {"study", "item", "block"} and not c.unique:
             c.said = {"size": c.name} if c.said else c.said  # how many, not which
         if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
@@ -150,8 +157,10 @@ def _extent(frame: pl.DataFrame) -> tuple[int, int]:
     widths = [max((k + 1 for k, cell in enumerate(row) if cell), default=0) for row in head]
     usual = Counter(widths).most_common(1)[0][0]
     first, last = 0, frame.height
-    while usual > 2 and first < len(head) - 2:
+    while usual > 1 and first < len(head) - 2:
         row = head[first]
+        if usual == 2 and (any(map(looks_numeric, head[first + 1])) or not all(head[first + 1])):
+            break
         different = len({cell for cell in row if cell})
         pair = widths[first] == different == 2 and bool(head[first + 1][0])
         pair = pair and (widths[first + 1] != usual - 1 or looks_numeric(row[1]))
@@ -231,11 +240,15 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
         if c.null_count() >= 0.34 * c.len() and named and c.drop_nulls().n_unique() > 1:
             body = body.with_columns(c.forward_fill())
             notes.append("blanks below a name filled with it")
-    for at in sorted({0, *range(max(0, body.height - 3), body.height)}) if body.height > 2 else []:
+    for at in sorted({0, *range(max(0, body.height - 5), body.height)}) if body.height > 2 else []:
         row = [(cell or "")[: 2 * LONGEST] for cell in body.row(at)]
         labels = [re.sub(r"\s*(?:\(.*\)|:.*)$", "", cell.casefold()).replace(" ", "_") for cell in row]
         texts = [label for label, cell in zip(labels, row, strict=True) if cell and not looks_numeric(cell)]
         totals = [label for label in texts[:2] if label in word_list("totals")]
+        if at and _FOOTER.fullmatch(labels[0]) and body.height > 3:
+            drop.append(at)
+            notes.append(f"the row {row[0]!r} left out, as it is about all others")
+            continue
         sure = any(label not in word_list("averages") for label in totals) and (at > 0 or "total" in texts[0])
         if sure or (totals and _sums_up(body, at)):
             drop.append(at)

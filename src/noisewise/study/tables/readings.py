@@ -59,6 +59,20 @@ class Candidate:
         keep = roles or tuple(set(self.roles) - {"n", "features"})
         return frozenset((role, c.sources) for role in keep for c in self.roles.get(role, ()))
 
+    def renames(self, other: "Candidate") -> bool:
+        """Whether it is another reading with other names for the same options, items or blocks."""
+        if self.table is not other.table or self.roles.keys() != other.roles.keys():
+            return False
+        pairs = [
+            (a, b)
+            for role in self.roles
+            for a, b in itertools.zip_longest(self.roles[role], other.roles[role])
+        ]
+        return all(
+            a is b or (a and b and a.kind == b.kind == "name" and a.determines(b) and b.determines(a))
+            for a, b in pairs
+        )
+
     def is_supported(self) -> bool:
         """Whether it is more than names with a whole number each, such as a list of rooms."""
         names = self.roles.get("option", [])
@@ -69,6 +83,8 @@ class Candidate:
         """Whether there are two options with different results, and no item occurs twice for one of them."""
         result, options = self.result, self.roles.get("option", [])
         if "winner" not in self.roles and (result.constant or result.there.size < 2):
+            return False
+        if {*result.said} == {"size"} and all(c.unique for c in options):  # a number of readings
             return False
         there = slice(None) if result.numbers is None else ~np.isnan(result.numbers)
         codes = [c.codes[there] for c in options]
@@ -104,8 +120,11 @@ def _refuse_summaries(table: Layout) -> None:
 
 
 def distinct(found: Iterable[Candidate]) -> list[Candidate]:
-    """Leave out readings that mean what an earlier one means."""
-    return list({one.meaning(): one for one in reversed(list(found))}.values())[::-1]
+    """Leave out readings that mean what an earlier one means, or name the same things by other names."""
+    kept: list[Candidate] = []
+    for one in {one.meaning(): one for one in reversed(list(found))}.values().__reversed__():
+        kept += [one] if not any(one.renames(other) for other in kept) else []
+    return kept
 
 
 # Columns of names
@@ -118,8 +137,12 @@ def _categories(table: Layout) -> list[Column]:
     if any(a.crosses(b) and once(a, b) for a, b in itertools.combinations(repeated, 2)):
         words = repeated  # rows of a design need no names
 
+    numbered = Counter(re.sub(r"\d+", "1", c.name) for c in table.columns)
+
     def is_name(c: Column) -> bool:
         if c.says("value", "size", *ERRORS) or not c.whole or c.constant or c.is_binary:
+            return False
+        if numbered[re.sub(r"\d+", "1", c.name)] > 1:  # run 1, run 2
             return False
         if c.says("metric"):  # hours at which all were measured
             return c.n_levels > 1 and c.is_full and any(o.crosses(c) for o in words)
@@ -137,9 +160,10 @@ def _categories(table: Layout) -> list[Column]:
     repeats = [c for c in table.columns if c.says("item", "replicate", "block")]
     # Doses and other settings that were repeated in blocks, or that all options share.
     for c in table.columns[:200]:
-        if c in found or c.kind != "number" or not c.was_set or c.constant or c.says(*NEITHER, *ERRORS):
+        if c in found or c.kind != "number" or c.constant or c.says(*NEITHER, *ERRORS):
             continue
-        if any(c.crosses(o) and once(c, o) for o in repeats) or any(o.crosses(c) for o in words):
+        complete = any(o.crosses(c) and (c.was_set or once(c, o)) for o in words)
+        if complete or (c.was_set and any(c.crosses(o) and once(c, o) for o in repeats)):
             found.append(c)
     return found
 
@@ -170,6 +194,10 @@ def _options(names: list[Column]) -> list[tuple[Column, float]]:
             (-2.0, c.cells.null_count() > 0.2 * len(c.cells)),
             (-1.5, c.unique and (designed or grouped)),  # names of rows
             (-2.0, any(True for _ in described)),  # an attribute of options or items
+            (
+                -1.0,
+                not (called or c.unique or c.repeats) and any(o.unique and o.kind == "name" for o in others),
+            ),
             (0.7, any(o.n_levels >= 3 * c.n_levels and c.crosses(o) for o in others)),  # items are many
             (-2.0, c.kind == "number" and not c.says("option")),
         )
@@ -312,7 +340,7 @@ def _wide(table: Layout) -> list[Candidate]:
         melted = table.stacked([*keys, head, body, *more], len(cells), melted=tuple(names))
         # A cell that is not a number stays, so that it is refused and not lost.
         melted = melted.at(np.flatnonzero(body.cells.is_not_null().to_numpy()))
-        points = (-3.0 if designed else 1.0) + 0.3 * min(4, len(cells))
+        points = (-5.0 if designed else 1.0) + 0.3 * min(4, len(cells))
         # What stands beside a metric on the same scale is one of several metrics.
         points -= 3.0 * (not stem and any(c.says("metric") and alike([*cells, c]) for c in others))
         # A mean that stands beside its readings is no rival of them.
@@ -352,10 +380,11 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     bare = [c for c in free if not c.says(*other) or c.said.get("value") == "cells"]
     stems: dict[str, list[Column]] = {}
     for c in free:
-        numbered = re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", c.name, re.I)
+        name = re.sub(r"\s*[\[(]\D[^\])]*[\])]$", "", c.name)  # without its unit
+        numbered = re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", name, re.I)
         known = re.search(r"[a-z]{3}.?\d", c.said.get("metric", ""))  # rouge1, top5
         if numbered and not known and not c.says(*never, "quantile"):
-            stem = re.sub(r"[\s_.#-]*\d+[\s_.#-]*", " ", c.name).strip().casefold()
+            stem = re.sub(r"[\s_.#-]*\d+[\s_.#-]*", " ", name).strip().casefold()
             stems.setdefault(stem, []).append(c)
     found: list[tuple[list[Column], str | None]] = [
         (columns, stem) for stem, columns in stems.items()
