@@ -48,6 +48,8 @@ _FOOTER = re.compile(
     r"(?:lsd|hsd|cv|sem|sed|s\.e\.[md]\.?|msd|dms|gd|kgd|anova|sig\.?|significance|(?:p|f|pr|prob)[\s_-]*(?:[<>]|value|wert|test))"
     r"[\s_]*(?:[\s_.<>=≤]*(?:p|f|t|tukey|\d|%|value|test))*", re.I,
 )  # fmt: skip
+#: Letters that options share if no test tells them apart: a, ab, b.
+_COMPACT = re.compile(r"a?b?c?d?e?f?g?h?")
 #: Names that machines make.
 _KEY = re.compile(r"(?=.*\d)[0-9a-f]{8,}(?:-[0-9a-f-]+)?", re.I)
 #: How columns begin that only count rows.
@@ -121,20 +123,28 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
             c.said = c.said if c.name.casefold() not in ("low", "high") or any(around) else {}
         if {*c.said} == {"size"} and c.is_binary:  # N for nitrogen, 0 or 1
             c.said = {}
-        if c.whole and c.name[-1:] == "s" and {*c.said} <= {"study", "item", "block"} and not c.unique:
+        plural = c.whole and c.name[-1:] == "s" and not c.unique and c.there.min() > 0
+        if plural and {*c.said} <= {"study", "item", "block", *(["replicate"] if c.there.min() > 1 else [])}:
             c.said = {"size": c.name} if c.said else c.said  # how many, not which
         if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
             c.said = {role: word for role, word in c.said.items() if role != "key"}
         if set(c.said) in ({"first"}, {"second"}) and c.name[-1].isdigit():  # doses that are compared
             c.kind, c.numbers = "name", None
         c.kind = _purpose_of(c) if c.kind == "name" else c.kind
+    rows_named = any(
+        c.kind == "name" and c.unique and not all(map(_COMPACT.fullmatch, c.some)) for c in columns
+    )
+    for c in columns if rows_named else []:  # letters of groups that no test tells apart, not options
+        letters = c.kind == "name" and "a" in "".join(c.some) and all(map(_COMPACT.fullmatch, c.some))
+        if letters and (max(map(len, c.some)) > 1 or any(o.says("se", "sd", "lo") for o in columns)):
+            c.kind = "remark"
     author = next((c for c in columns if "author" in c.said.values()), None)
     year = next((c for c in columns if "year" in c.said.values()), None)
     if author is not None and year is not None:  # Smith 2004 and Smith 2007
         cells = pl.select(pl.concat_str([author.cells, year.cells], separator=" ")).to_series()
         columns[columns.index(author)] = replace(author, cells=cells, sources=(author.name, year.name))
-    questions = [c for c in columns if re.fullmatch(r"[qQ]\d+", c.name)]
-    for c in questions if len(questions) > 3 else []:  # questions, not quartiles
+    questions = [c for c in columns if re.fullmatch(r"[qQ]\d+(?:[_.]\d+)?", c.name)]
+    for c in questions if len(questions) > 3 or any("_" in c.name for c in questions) else []:  # no quartiles
         c.said, c.stem = {}, frozenset(["q"])
     return _stacked(Layout(_grouped(_two_by_two(columns)), notes + more, title=title))
 

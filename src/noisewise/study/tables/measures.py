@@ -74,6 +74,8 @@ def measures(table: Layout, names: list[Column]) -> list[Measure]:
         if unnamed and a.n_levels * b.n_levels == len(a.cells) > 5 and a.crosses(b):
             varied += [a, b]
     values = [c for c in values if c not in varied] or values
+    if any(c.says("value", "metric") for c in values):  # what repeats was set
+        values = [c for c in values if c.says(*RESULT) or c.n_levels > 0.5 * len(c.cells) or c.is_binary]
     if any(c.says("value") and not c.says("before") for c in values):
         values = [c for c in values if c.says("value") or not c.says("quantile", "extreme", "quartile")]
     for c in values:

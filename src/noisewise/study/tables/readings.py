@@ -140,6 +140,10 @@ def _categories(table: Layout) -> list[Column]:
     numbered = Counter(re.sub(r"\d+", "1", c.name) for c in table.columns)
 
     def is_name(c: Column) -> bool:
+        if c.says("size") and not c.says("value", *ERRORS) and c.whole and not c.is_binary:
+            # Sizes at which all were measured; numbers of readings belong to what was read.
+            makes_rows = any(o.crosses(c) and once(o, c) for o in words)
+            return makes_rows and not any(o.determines(c) for o in words)
         if c.says("value", "size", *ERRORS) or not c.whole or c.constant or c.is_binary:
             return False
         if numbered[re.sub(r"\d+", "1", c.name)] > 1:  # run 1, run 2
@@ -312,8 +316,6 @@ def _wide(table: Layout) -> list[Candidate]:
             continue
         kind = _kind_of(cells, stem)
         names = [c.name for c in cells]
-        says = {kind: stem or ""} if kind else {}
-        head = Column(HEADER, pl.Series(np.repeat(names, table.height)), said=says)
         counts = all(c.says("successes") for c in cells) and len(errors) == len(cells)
         body = replace(Column.stack(cells, CELL), said={"successes" if counts else "value": "cells"})
         more = [Column.stack(errors, CELL)] if errors else []
@@ -321,12 +323,19 @@ def _wide(table: Layout) -> list[Candidate]:
         keys = [
             c
             for c in others
-            if c.kind not in ("number", "key") or c.says("item", "block") or (c.whole and c.unique)
+            if c.kind not in ("number", "key")
+            or c.says("item", "block")
+            or (c.whole and c.unique and (c.numbers_rows or not c.says(*RESULT)))
         ]
         keys += [
             c for c in others
             if c not in keys and c.whole and c.n_levels > 2 and any(o.crosses(c) for o in texts)
         ]  # fmt: skip
+        people = [c for c in keys if c.kind == "name" and not c.constant]
+        if kind == "item" and people and all(c.said.keys() == {"ident"} and c.unique for c in people):
+            kind = ""  # answers of people, who rate what the columns are about; or of what is tested
+        says = {kind: stem or ""} if kind else {}
+        head = Column(HEADER, pl.Series(np.repeat(names, table.height)), said=says)
         timed = any(c.kind != "time" for c in keys)  # a time stamp is a name only if there is no other
         keys = [c for c in keys if not c.says("rank", "key") and not (c.kind == "time" and timed)]
         said = [{"item": c.name} if c.kind in ("time", "remark") else c.said for c in keys]
@@ -379,8 +388,10 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     other = (*RESULT, *never, "ident", "ignored", "before", "study", "option", "setting", "key")
     bare = [c for c in free if not c.says(*other) or c.said.get("value") == "cells"]
     stems: dict[str, list[Column]] = {}
+    every = {c.name for c in table.columns}
     for c in free:
-        name = re.sub(r"\s*[\[(]\D[^\])]*[\])]$", "", c.name)  # without its unit
+        name = f"{c.name} (1)" if f"{c.name} (2)" in every else c.name
+        name = re.sub(r"\s*[\[(]\D[^\])]*[\])]$", "", re.sub(r" \((\d+)\)$", r" \1", name))  # no unit
         numbered = re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", name, re.I)
         known = re.search(r"[a-z]{3}.?\d", c.said.get("metric", ""))  # rouge1, top5
         if numbered and not known and not c.says(*never, "quantile"):
