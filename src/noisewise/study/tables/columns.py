@@ -214,6 +214,10 @@ class Column:
         """Whether rows that agree in this column agree in another one."""
         return self.unique or bool((self.partners(other) == 1).all())
 
+    def renames(self, other: "Column") -> bool:
+        """Whether it says the same as another column in other words."""
+        return self.determines(other) and other.determines(self)
+
     def is_shared(self, option: "Column") -> bool:
         """Whether most levels come with several options, which this column makes comparable."""
         partners = self.partners(option)

@@ -374,6 +374,8 @@ def _purpose_of(c: Column) -> str:
     partly = c.says("ident") and c.cells.null_count() > 0.1 * len(c.cells)
     if made_up or ((c.says("key") or partly) and not c.says("option")):
         return "key"
+    if {*words_of(c.name)} & word_list("remarks"):
+        return "remark"
     prose = c.unique and sum(len(cell.split()) for cell in c.some) > 7 * len(c.some)
     return "remark" if prose else "name"
 

@@ -68,10 +68,7 @@ class Candidate:
             for role in self.roles
             for a, b in itertools.zip_longest(self.roles[role], other.roles[role])
         ]
-        return all(
-            a is b or (a and b and a.kind == b.kind == "name" and a.determines(b) and b.determines(a))
-            for a, b in pairs
-        )
+        return all(a is b or (a and b and a.kind == b.kind == "name" and a.renames(b)) for a, b in pairs)
 
     def is_supported(self) -> bool:
         """Whether it is more than names with a whole number each, such as a list of rooms."""
@@ -151,6 +148,14 @@ def _categories(table: Layout) -> list[Column]:
         if c.says("metric"):  # hours at which all were measured
             return c.n_levels > 1 and c.is_full and any(o.crosses(c) for o in words)
         named = c.says(*_SHARED, "replicate", "option")
+        steps = {*c.there} == {*range(1, c.n_levels + 1)} and 2 < c.n_levels <= 0.5 * c.there.size
+        if (
+            not c.said
+            and steps
+            and (np.diff(c.there) >= 0).all()
+            and any(once(o, c) and c.is_shared(o) for o in words)
+        ):
+            return True  # studies that only have numbers
         return named or any(o.crosses(c) and (c.says("ident") or once(o, c)) for o in words)
 
     found = [c for c in table.columns if c in words or is_name(c)]
@@ -187,7 +192,7 @@ def _options(names: list[Column]) -> list[tuple[Column, float]]:
         described = (o for o in others if not o.unique and o.determines(c) and not c.determines(o))
         rules = (
             (3.0, called),
-            (0.5, c.says("option")),
+            (0.8, c.says("option")),
             (0.6, c is names[0]),
             (1.0, c.name == ""),
             (-3.0, weak and not (c in groups and c.says("ident"))),
@@ -204,6 +209,7 @@ def _options(names: list[Column]) -> list[tuple[Column, float]]:
             ),
             (0.7, any(o.n_levels >= 3 * c.n_levels and c.crosses(o) for o in others)),  # items are many
             (-2.0, c.kind == "number" and not c.says("option")),
+            (-3.0, c.kind == "number" and any(o.kind == "name" and o.renames(c) for o in others)),
         )
         found.append((c, sum(points for points, holds in rules if holds)))
     if any(c.says("option") or (c.kind == "name" and not c.says(*NEITHER)) for c, _ in found):
@@ -236,6 +242,11 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
             # What repeats in all rows of a group says nothing about its single rows.
             repeated = any(g is not option and g.determines(result.value) for g in groups)
             more = bonus - 3.0 * (option.unique and repeated)
+            # Rows that sum up readings have one name each, not an attribute that some of them share.
+            summed = result.roles.keys() & {*_SPREADS, "successes"} and not (finest or option.repeats)
+            more -= 3.0 * bool(
+                summed and not option.unique and any(c.kind == "name" and c.unique for c in names)
+            )
             ask = result.ask or ("columns" if any(c is not option for c in unclear) else "")
             whys = [*filter(None, [because]), *result.because, *why]
             total = points + score + result.score + more
@@ -499,6 +510,7 @@ def _pairs_of_options(table: Layout) -> list[Candidate]:
             every = roles | {"winner": [won]}
             found.append(Candidate("battles, counted", table, every, 6.0 + score, ["wins are counted"]))
         others = [c for c in _categories(table) if c not in sides and not c.says("ident", "ignored")]
+        others = [c for c in others if c.unique or not any(side.determines(c) for side in sides)]
         study = sorted(others, key=lambda c: not c.says("study"))[:1]
         for one in measures(table, [*sides, *study])[:2]:
             if one.roles.keys() & _SPREADS:
