@@ -1,11 +1,11 @@
 """Small finished tables answered by `noisewise TABLE`: how often is the answer wrong?
 
-Three options with three or six readings each, and eight with three. The best option is 100 standard deviations
-ahead, 1 ahead, as far ahead as mistakes are likeliest, or all are tied. Readings are normal, skewed to either
-side, or one option scatters three times as much. Every table is answered twice, through the public interface:
-as readings, and as mean, sd and n. An answer is wrong if the option that it names is further from the best than
-its bound, if it says "close enough" of one that is worse than eps, or if it names one winner of a tie.
-``python -m benchmarks small_tables``; ``SMALL_TABLES=100`` takes fewer tables of each kind.
+Three options with three or six readings each, and eight with three. The best option is 100 standard
+deviations ahead, 1 ahead, as far ahead as mistakes are likeliest, or all are tied. Readings are normal,
+skewed to either side, or one option scatters three times as much. Every table is answered twice, through the
+public interface: as readings, and as mean, sd and n. An answer is wrong if the option that it names is further
+from the best than its bound, if it says "close enough" of one that is worse than eps, or if it names one
+winner of a tie. ``python -m benchmarks small_tables``; ``SMALL_TABLES=100`` takes fewer tables of each kind.
 """
 
 import itertools
@@ -36,7 +36,7 @@ SCATTERS = ("normal", "skewed up", "skewed down", "best scatters 3 times", "riva
 
 
 def draw(scatter: str, shape: tuple[int, int], rng: np.random.Generator) -> Readings:
-    """Errors of readings, (options, readings): standard deviation 1, but for the option that scatters more."""
+    """Errors of readings, (options, readings); standard deviation 1, but for an option that scatters more."""
     normal = rng.standard_normal(shape)
     if scatter.startswith("skewed"):
         errors: Readings = (np.exp(normal) - math.exp(0.5)) / math.sqrt((math.e - 1.0) * math.e)
