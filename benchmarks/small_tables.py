@@ -3,9 +3,9 @@
 Three options with three or six readings each, and eight with three. The best option is 100 standard
 deviations ahead, 1 ahead, as far ahead as mistakes are likeliest, or all are tied. Readings are normal,
 skewed to either side, or one option scatters three times as much. Every table is answered twice, through the
-public interface: as readings, and as mean, sd and n. An answer is wrong if the option that it names is further
-from the best than its bound, if it says "close enough" of one that is worse than eps, or if it names one
-winner of a tie. ``python -m benchmarks small_tables``; ``SMALL_TABLES=100`` takes fewer tables of each kind.
+public interface: as readings, and as mean, sd and n. An answer is wrong if the option that it names is
+further from the best than its bound, if it says "close enough" of one that is worse than eps, or if it names
+one winner of a tie. ``python -m benchmarks small_tables``; ``SMALL_TABLES=100`` takes fewer tables.
 """
 
 import itertools

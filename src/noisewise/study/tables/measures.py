@@ -157,8 +157,8 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
     at = columns.index(beside)
     sizes.sort(key=lambda s: (-len(s.stem & beside.stem), abs(columns.index(s) - at)))
     for sd, se in itertools.permutations(own if sizes else [], 2):  # their cells say more than their names
-        x, y, n = together(sd, se, sizes[0])
-        if x.size > 1 and n.min() > 1 and (abs(x - y * np.sqrt(n)) <= 0.03 * abs(x)).all():
+        x, y, size = together(sd, se, sizes[0])
+        if x.size > 1 and size.min() > 1 and (abs(x - y * np.sqrt(size)) <= 0.03 * abs(x)).all():
             mine = {role: e for role, e in mine.items() if e not in (sd, se)} | {"sd": sd, "se": se}
     mine = {role: _in_same_unit(e, c) for role, e in mine.items()}
     error = next(_errors_of(c, mine, bool(sizes), values, columns), None)
