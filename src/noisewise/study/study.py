@@ -19,13 +19,12 @@ from noisewise.study.log.state import Job
 from noisewise.study.measuring import Measuring
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Sums, only_differences
-from noisewise.study.planning.effort import FUTURES, MOST_LOOKS
+from noisewise.study.planning import FUTURES, MOST_LOOKS
 
 if TYPE_CHECKING:  # what plans, frames and charts stand on is loaded when one is asked for
     import polars as pl
 
-    from noisewise.study.planning.levels import Noise, Priced
-    from noisewise.study.planning.plan import Plan
+    from noisewise.study.planning.plan import Noise, Plan, Priced
     from noisewise.study.planning.worth import Worth
     from noisewise.study.showing.league import League
     from noisewise.study.showing.plots import Plots
