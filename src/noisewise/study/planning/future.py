@@ -45,7 +45,7 @@ from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import has_own_scatter
 from noisewise.study.models.variance_components import Sizes
-from noisewise.study.planning.plan import NoiseLevels
+from noisewise.study.planning.noise import NoiseLevels
 
 #: By which part of what was measured a study grows between two looks: far from the end, and while the bound
 #: is at most `NEAR` times eps.

@@ -15,8 +15,7 @@ import noisewise as nw
 from noisewise.charts import save_chart
 from noisewise.core.support.words import rounded_up
 from noisewise.study.planning import worth
-from noisewise.study.showing.page import style
-from noisewise.study.showing.report import LOOKS
+from noisewise.study.report.page import LOOKS, style
 
 CHARTS = {"intervals", "bound", "plan", "worth", "residuals"}
 
