@@ -24,7 +24,8 @@ from noisewise.study.planning import FUTURES, MOST_LOOKS
 if TYPE_CHECKING:  # what plans, frames and charts stand on is loaded when one is asked for
     import polars as pl
 
-    from noisewise.study.planning.plan import Noise, Plan, Priced
+    from noisewise.study.planning.noise import Noise, Priced
+    from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.worth import Worth
     from noisewise.study.report.figures import Plots
     from noisewise.study.report.league import League
