@@ -7,8 +7,8 @@ and what a new rule is made of in `extending`. Every name loads its module at fi
 
 from typing import TYPE_CHECKING
 
-from noisewise.core.support.lazy import lazy_names
-from noisewise.core.support.version import __version__ as __version__
+from noisewise.core.lazy import lazy_names
+from noisewise.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from noisewise import actions as actions

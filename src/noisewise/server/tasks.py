@@ -13,8 +13,8 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from noisewise.core.support.remarks import heard_progress
-from noisewise.core.support.text import printable
+from noisewise.core.remarks import heard_progress
+from noisewise.core.text import printable
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
 from noisewise.server.worker import VERIFY, compute, verdict_on

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from noisewise.core.support.remarks import heard_progress, progress
-from noisewise.core.support.strict_json import plain, strict_json
+from noisewise.core.remarks import heard_progress, progress
+from noisewise.core.strict_json import plain, strict_json
 
 #: What is computed from the store, and not from a study.
 VERIFY = "verify"

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from noisewise.core.support.lazy import lazy_names
+from noisewise.core.lazy import lazy_names
 from noisewise.study.log.model_choice import models_are_loaded_by
 
 if TYPE_CHECKING:

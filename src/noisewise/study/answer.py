@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.strict_json import plain
-from noisewise.core.support.words import about, as_html, number, rounded_up
+from noisewise.core.checks import nearest
+from noisewise.core.strict_json import plain
+from noisewise.core.text import about, as_html, number, rounded_up
 from noisewise.study.certificates.bound import certify
 from noisewise.study.certificates.causes import SCATTER
 from noisewise.study.certificates.certificate import Certificate

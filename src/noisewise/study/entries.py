@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal, Unpack, cast
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_count_within, check_within
-from noisewise.core.support.text import check_text
+from noisewise.core.checks import ASKED, COUNT, LEASE, check_choice, check_count_within, check_within
+from noisewise.core.text import check_text
 from noisewise.study.asking.pending import PROBES
 from noisewise.study.intake.changes import (
     added_options,
@@ -90,7 +89,7 @@ class Entries(ReaderEntries):
             # Without any lock: others who ask at the same time need not wait for this.
             nonlocal asking
             self._catch_up()
-            asking = Asking(self._quick() if at_once else self._now(), self._clock(), at_once=at_once)
+            asking = Asking(self._now(), self._clock(), at_once=at_once)
 
         def suggested(news: list[Event]) -> Happened:
             if items is not None:

@@ -5,10 +5,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.files import as_path, written_whole
-from noisewise.core.support.text import look_alikes, printable, some_of
-from noisewise.core.support.words import as_html, counted, titled
+from noisewise.core.checks import check_count
+from noisewise.core.files import as_path, written_whole
+from noisewise.core.text import as_html, counted, look_alikes, printable, some_of, titled
 from noisewise.study.certificates.bound import certify
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import Check, check_fit

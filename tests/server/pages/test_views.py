@@ -4,7 +4,7 @@ import pytest
 from tests.support.page_worlds import filled_store
 
 import noisewise as nw
-from noisewise.core.support.words import number
+from noisewise.core.text import number
 from noisewise.server.pages.check import check_page
 from noisewise.server.pages.log import LogReader
 from noisewise.server.pages.measurements import (

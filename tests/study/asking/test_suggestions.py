@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.support.words import rounded_up
+from noisewise.core.text import rounded_up
 
 
 @pytest.mark.parametrize("told", [{"value": 1.0}, {"values": [1.0, 1.2]}])

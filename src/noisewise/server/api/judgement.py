@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, Response
 
-from noisewise.core.support.strict_json import plain
+from noisewise.core.strict_json import plain
 from noisewise.server.api.answers import (
     REFUSALS,
     UNCHANGED,

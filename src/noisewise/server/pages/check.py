@@ -4,7 +4,7 @@ import math
 import re
 from typing import NamedTuple
 
-from noisewise.core.support.words import counted, number
+from noisewise.core.text import counted, number
 from noisewise.server.pages.measurements import signed
 from noisewise.study.certificates.check import Check
 from noisewise.study.models.analysis import Analysis

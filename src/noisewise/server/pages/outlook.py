@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from noisewise.core.support.words import percent
+from noisewise.core.text import percent
 from noisewise.server.pages.measurements import number_in
 from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.server.pages.parts import SentencePart, emphasised, short_time
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import degrees_of_freedom

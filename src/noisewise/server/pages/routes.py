@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.server.api.answers import name_in
 from noisewise.server.api.bodies import Sharing
 from noisewise.server.api.shares import list_shares, share, unshare

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.asking.race import Proposal, largest
 from noisewise.study.certificates.bound import Recommended
 from noisewise.study.inputs.error_bars import ITEMS

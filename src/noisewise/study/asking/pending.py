@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import MoreEvidence, SeparateOptions, expected_above
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.intake.answers import blocks_named

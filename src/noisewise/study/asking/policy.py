@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_positive
-from noisewise.core.support.version import __version__
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_positive
+from noisewise.core.selection import Mask
+from noisewise.core.version import __version__
 from noisewise.study.asking.race import SHARPNESS
 from noisewise.study.log.specification import RACE, PolicyChoice, Specification
 from noisewise.study.models.analysis import Analysis

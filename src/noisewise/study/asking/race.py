@@ -59,7 +59,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.asking.pending import DIFFERENCE, Coming, Company, UnderWay, company_in, looks_at
 from noisewise.study.certificates.bound import Recommended
 from noisewise.study.evidence.half_widths import Foreseen

@@ -4,8 +4,8 @@ import functools
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import ordinal, usual_measurements
+from noisewise.core.blocks import Floats
+from noisewise.core.text import ordinal, usual_measurements
 from noisewise.study.asking.pending import UnderWay, looks_at, with_scatter
 from noisewise.study.asking.race import Proposal
 from noisewise.study.certificates.bound import Recommended

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.randomness import generator
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
+from noisewise.core.randomness import generator
 from noisewise.study.asking.ask import Decider
 from noisewise.study.asking.items import ItemRace
 from noisewise.study.asking.pending import (

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_number, check_positive
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_number, check_positive
+from noisewise.core.selection import Mask
 from noisewise.study.asking.pending import (
     DIFFERENCE,
     expected_noise,

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
 from noisewise.core.parallel import spread
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.randomness import check_seed, generator
-from noisewise.core.support.words import about, as_html, counted
+from noisewise.core.randomness import check_seed, generator
+from noisewise.core.text import about, as_html, counted
 from noisewise.study.asking.ask import some_allowed
 from noisewise.study.asking.items import batch_of
 from noisewise.study.asking.pending import (

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.remarks import progress
-from noisewise.core.support.words import as_html, counted, number, percent
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice
+from noisewise.core.remarks import progress
+from noisewise.core.text import as_html, counted, number, percent
 from noisewise.study.asking.pending import WhatIf
 from noisewise.study.asking.policy import unit_of
 from noisewise.study.certificates.bound import recommend

@@ -25,7 +25,7 @@ from noisewise.charts.svg import (
     interval_row,
     scale_of,
 )
-from noisewise.core.support.words import about, aligned, counted, in_unit, percent
+from noisewise.core.text import about, aligned, counted, in_unit, percent
 from noisewise.study.certificates.certificate import UNBOUNDED, Certificate
 from noisewise.study.certificates.check import residuals_to_show
 from noisewise.study.certificates.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import moment
+from noisewise.core.checks import check_choice
+from noisewise.core.text import moment, printable
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import may_be_best
 from noisewise.study.inputs.error_bars import ITEMS

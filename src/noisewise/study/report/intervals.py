@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.words import in_unit
+from noisewise.core.text import in_unit
 from noisewise.study.certificates.certificate import UNDECIDED, Certificate
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import display_errors, only_differences

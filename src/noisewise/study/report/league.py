@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.strict_json import plain
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import percent
+from noisewise.core.checks import nearest
+from noisewise.core.strict_json import plain
+from noisewise.core.text import percent, printable
 from noisewise.study.certificates.certificate import UNBOUNDED, Certificate
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.amounts import name_of

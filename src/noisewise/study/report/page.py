@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.version import __version__
-from noisewise.core.support.words import counted, in_unit, percent
+from noisewise.core.text import counted, in_unit, percent
+from noisewise.core.version import __version__
 from noisewise.study.certificates.certificate import (
     BOUNDED,
     IN_WORDS,

@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import LOG_DET, TOLD, Floats, theta
-from noisewise.core.model.vectors import covariance
-from noisewise.core.support.checks import check_choice, check_positive, check_probability
+from noisewise.core.any_model import LOG_DET, TOLD
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice, check_positive, check_probability
+from noisewise.core.model import covariance, theta
 
 #: The priors of the averaged radius: precision per direction in units of dim/norm_bound², and their shares.
 SCALES, SCALE_SHARES = np.array([1.0, 4.0, 16.0, 64.0]), np.array([0.2, 0.35, 0.3, 0.15])

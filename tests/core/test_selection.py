@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from noisewise.core.choice import selection
-from noisewise.core.model.dense import SAFEST, fold, new_model
+from noisewise.core import blocks, selection
+from noisewise.core.any_model import SAFEST
+from noisewise.core.model import fold, new_model
 from noisewise.core.native.verbs import numpy_verbs
-from noisewise.core.support import blocks
 
 
 def test_ties_go_to_the_lowest_index():

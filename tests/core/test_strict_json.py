@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from noisewise.core.support import strict_json
-from noisewise.core.support.strict_json import DuplicateNameError, parse_json
+from noisewise.core import strict_json
+from noisewise.core.strict_json import DuplicateNameError, parse_json
 
 
 class CountedName(str):

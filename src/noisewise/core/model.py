@@ -12,35 +12,84 @@ its diagonal, D diagonal) and as the mean and squared width of every action. Rul
 * Means move by addition and are recomputed from θ̂ every 32 measurements. θ̂ itself is held as a centre
   and ``U(θ̂ - centre)``, which stays small: rotating large numbers would cost digits.
 
-One unknown per feature is all there is here; how actions vary together is read off in `covariances.py`.
-`independent.py` is the model with one unknown per option; the verbs hand over to its own, and rules do not
-notice.
+One unknown per feature is all there is here. `independent.py` is the model with one unknown per option; the
+verbs hand over to its own, and rules do not notice.
+
+In an infinite set no list of actions exists. The model then has one column, and `place` writes into it the
+vector that is about to be measured.
 """
 
 import math
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
-from noisewise.core.model.independent import IndependentModel, Separate, new_independent
-from noisewise.core.model.model import AnyModel
-from noisewise.core.model.tally import (
-    AGE,
-    SINCE_CENTRED,
-    count,
-)
-from noisewise.core.model.tally import LOG_DET as LOG_DET
-from noisewise.core.model.tally import SAFEST as SAFEST
-from noisewise.core.model.tally import TOLD as TOLD
-from noisewise.core.model.tally import TOTAL_PRECISION as TOTAL_PRECISION
-from noisewise.core.model.tally import log_det as log_det
-from noisewise.core.model.tally import total_precision as total_precision
+from noisewise.core.any_model import AGE, RESIDUAL, SINCE_CENTRED, AnyModel, count
+from noisewise.core.blocks import ROWS_PER_BLOCK, Floats, map_rows, routines, row_blocks, widened, workspace
+from noisewise.core.independent import IndependentModel, Separate, new_independent
 from noisewise.core.native.verbs import extension, verb
-from noisewise.core.support import blas
-from noisewise.core.support.blocks import ROWS_PER_BLOCK, map_rows, row_blocks, widened, workspace
-from noisewise.core.support.blocks import Floats as Floats
+
+
+class Factored(Protocol):
+    """A matrix held as ``UᵀDU``: a model, or one of the smaller things that robust estimates keep."""
+
+    @property
+    def factor(self) -> Floats:
+        """U, and a last column that follows its rotations."""
+
+    @property
+    def pivots(self) -> Floats:
+        """D."""
+
+    @property
+    def reciprocals(self) -> Floats:
+        """1/D."""
+
+    @property
+    def tally(self) -> Floats:
+        """Where the residual of each rotation is booked."""
+
+
+def solve_lower(model: Factored, vector: Floats) -> Floats:
+    """``U⁻ᵀ·vector``."""
+    dim = vector.size
+    solved, _ = routines().solve_triangular(model.factor[:, :dim], vector, trans=1, unitdiag=1)
+    return np.asarray(solved)
+
+
+def solve_upper(model: Factored, vector: Floats) -> Floats:
+    """``U⁻¹·vector``."""
+    dim = vector.size
+    solved, _ = routines().solve_triangular(model.factor[:, :dim], vector, unitdiag=1)
+    return np.asarray(solved)
+
+
+def rotate_in(model: Factored, row: Floats, half: Floats, weight: float) -> None:
+    """Replace the factors of V by those of ``V + weight·a aᵀ``; the row is a and what it measured.
+
+    One plane rotation per feature, all at once: rotation j meets the entry ``(U⁻ᵀa)_j``, given as
+    ``half``, and the weight that is left, ``1/w_j = 1/w + Σ_{i<j} half_i²/D_i``. LAPACK's update of a QR
+    factor reflects instead, and loses seven digits when a row of weight 1e16 meets rows of weight 1.
+    """
+    if weight == 0.0:
+        return
+    left = np.empty(row.size)
+    left[0] = 1.0 / weight
+    left[1:] = half * half * model.reciprocals
+    weights = 1.0 / np.cumsum(left)
+    grown = model.pivots + weights[:-1] * half * half
+    # What is left of the row after each rotation: summed up in their order, as if one by one.
+    rows = np.empty((row.size, row.size))
+    rows[0] = row
+    np.multiply(model.factor, -half[:, None], out=rows[1:])
+    np.cumsum(rows, axis=0, out=rows)
+    factor = model.factor
+    factor += np.triu(rows[1:] * (weights[:-1] * half / grown)[:, None], 1)
+    model.pivots[:] = grown
+    np.divide(1.0, grown, out=model.reciprocals)
+    model.tally[RESIDUAL] += weights[-1] * float(rows[-1, -1]) ** 2
+
 
 #: A squared width below this share of its last exact value has lost digits and is recomputed.
 WORN = 1e-2
@@ -260,7 +309,7 @@ def refresh(model: DenseModel, stale: NDArray[np.intp], *, means_too: bool = Fal
     """Recompute the squared widths of some actions, ``‖D^(-1/2)·U⁻ᵀa‖²``, and if wanted their means."""
     dim = model.columns.shape[0]
     upper = np.asfortranarray(model.factor[:, :dim])
-    solve_many = blas.routines().solve_many
+    solve_many = routines().solve_many
 
     def recompute(rows: slice) -> None:
         for start in range(rows.start, rows.stop, SOLVED_TOGETHER):
@@ -334,3 +383,84 @@ def squared_norm(model: AnyModel) -> float:
 
 if extension is not None:
     extension.set_models(DenseModel, IndependentModel)
+
+
+@verb
+def covariance_with(model: AnyModel, action: int) -> Floats:
+    """The covariances ``aᵀV⁻¹a_k`` of one action with all actions, (n,)."""
+    covariances = np.empty(model.means.size)
+    covariances_into(covariances, model, action)
+    return covariances
+
+
+def covariances_into(out: Floats, model: AnyModel, action: int) -> None:
+    """The same into an array that is there already: a new one may cost as much as half the arithmetic."""
+    model.write_covariances(out, action)
+
+
+@verb
+def squared_covariances(model: AnyModel, rivals: NDArray[np.int64], action: int, weights: Floats) -> Floats:
+    """``Σ_j w_j·((a_j - b)ᵀV⁻¹a_k)²`` over the differences of some rivals to one action, (n,)."""
+    return model.squared_covariances(rivals, action, weights)
+
+
+@verb
+def perturbed_means(model: AnyModel, normals: Floats, scale: float) -> Floats:
+    """The actions' values under a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior, (n,)."""
+    return model.perturbed_means(normals, scale)
+
+
+#: Differences of near-duplicates cancel to rounding error: this share of the terms bounds it from above.
+CANCELLED = 1e-12
+
+
+@verb
+def contrast_widths(model: AnyModel, action: int) -> Floats:
+    """The widths ``‖a_k - a‖`` of the differences between all actions and one, (n,)."""
+    widths, own = covariance_with(model, action), float(model.squared_widths[action])
+    for rows in row_blocks(widths.size):
+        terms, _ = workspace(rows)
+        squared = widths[rows]
+        np.add(model.squared_widths[rows], own, out=terms)
+        squared *= -2.0
+        squared += terms
+        terms *= CANCELLED
+        np.maximum(squared, terms, out=squared)
+        np.sqrt(squared, out=squared)
+    widths[action] = 0.0
+    return widths
+
+
+@verb
+def distance_to(model: DenseModel, parameter: Floats) -> float:
+    """``‖θ̂ - parameter‖`` in the norm of V: what a radius has to cover."""
+    dim = model.columns.shape[0]
+    apart = model.centre - parameter
+    error = apart + model.factor[:, dim] + np.triu(model.factor[:, :dim], 1) @ apart
+    return math.sqrt(model.pivots @ error**2)
+
+
+def place(model: DenseModel, vector: Floats) -> None:
+    """Make ``vector`` the model's only action."""
+    for i in range(vector.size):
+        model.columns[i, 0] = vector[i]
+    model.means[0] = np.dot(theta(model), vector)
+    squared_width = covariance_with(model, 0)[0]
+    model.squared_widths[0] = squared_width
+    model.floors[0] = WORN * squared_width
+
+
+@verb
+def spread(model: DenseModel) -> Floats:
+    """A root W of ``V⁻¹ = W·Wᵀ``, (dim, dim): ``U⁻¹·D^(-1/2)``."""
+    dim = model.pivots.size
+    solve = routines().solve_many
+    inverse = solve(1.0, np.asfortranarray(model.factor[:, :dim]), np.eye(dim), diag=1)
+    return np.asarray(inverse * np.sqrt(model.reciprocals))
+
+
+@verb
+def covariance(model: DenseModel) -> Floats:
+    """``V⁻¹``, (dim, dim): its large eigenvalues, the wide directions, are exact to rounding."""
+    root = spread(model)
+    return np.ascontiguousarray(root @ root.T)

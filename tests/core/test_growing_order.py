@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from noisewise.core.support.growing_order import MERGED, GrowingOrder, Orders
+from noisewise.core.growing_order import MERGED, GrowingOrder, Orders
 
 
 def is_sorted_like_its_twin(order, group, value):

@@ -1,11 +1,11 @@
 """The hash of our sources covers the verbs in C as well."""
 
-from noisewise.core.support import sources
-from noisewise.core.support.sources import sources_hash
+from noisewise.core import files
+from noisewise.core.files import sources_hash
 
 
 def test_every_source_that_changes_changes_the_hash(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "PACKAGE", tmp_path)
+    monkeypatch.setattr(files, "PACKAGE", tmp_path)
     paths = [tmp_path / "core" / name for name in ("a.py", "native/b.c", "native/c.h")]
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)

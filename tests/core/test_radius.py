@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from noisewise.core.choice.radius import SCALE_SHARES, SCALES, make_radius
-from noisewise.core.model.dense import fold, new_model
+from noisewise.core.model import fold, new_model
+from noisewise.core.radius import SCALE_SHARES, SCALES, make_radius
 
 
 def radius_of(kind, model, **options):

@@ -5,7 +5,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.actions.independent import IndependentOptions
-from noisewise.core.model.independent import separate
+from noisewise.core.independent import separate
 
 DENSE_ONLY = ("vagd", "static_design")
 SERVED = ("vaee", "vaee_as_printed", "widest", "uniform", "round_robin", "greedy", "linear_thompson", "oful",

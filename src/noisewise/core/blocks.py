@@ -1,14 +1,64 @@
-"""Working through many rows in blocks that stay in the cache, over as many threads as BLAS may use."""
+"""Rows in blocks that stay in the cache, over as many threads as BLAS may use; and routines of LAPACK.
 
+Those are SciPy's, loaded at their first use: importing ``scipy.linalg`` takes longer than importing all of
+noisewise, so a process that only reads a file or prints a help page does not load it.
+"""
+
+import contextlib
 import functools
 import itertools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class Routines(NamedTuple):
+    """What each does is said by its name; arguments are those of the Fortran routine."""
+
+    solve_triangular: Callable[..., Any]  # trtrs: one right-hand side
+    solve_many: Callable[..., Any]  # trsm: many right-hand sides
+
+
+@functools.cache
+def routines() -> Routines:
+    """The double-precision routines."""
+    from scipy.linalg import blas, lapack
+
+    return Routines(lapack.dtrtrs, blas.dtrsm)
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread: with several it adds in another order, and processes slow each other down."""
+    from threadpoolctl import threadpool_limits
+
+    with _limit.lock:
+        if _limit.users == 0:
+            _limit.limits = threadpool_limits(1, user_api="blas")
+        _limit.users += 1
+    try:
+        yield
+    finally:
+        with _limit.lock:
+            _limit.users -= 1
+            if _limit.users == 0:
+                _limit.limits.restore_original_limits()
+
+
+class _Limit:
+    """The limit of this process, shared by its threads."""
+
+    def __init__(self) -> None:
+        self.lock, self.users = threading.Lock(), 0
+        self.limits: Any = None
+
+
+_limit = _Limit()
+
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")

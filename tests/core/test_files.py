@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from noisewise.core.support.files import DRAFT, save_arrays, written_whole
+from noisewise.core.files import DRAFT, save_arrays, written_whole
 
 
 def test_arrays_come_back_as_they_were_and_no_others(tmp_path):
@@ -30,7 +30,7 @@ def test_what_only_a_pickle_could_hold_is_refused_and_nothing_is_written(tmp_pat
 KILLED = """
 import os, sys
 from pathlib import Path
-from noisewise.core.support.files import written_whole
+from noisewise.core.files import written_whole
 with written_whole(Path(sys.argv[1])) as draft:
     draft.with_name(draft.name + "-journal").write_text("of SQLite")
     os._exit(1)

@@ -11,16 +11,9 @@ from tests.support import naive
 from tests.support.effort import effort
 
 from noisewise import schedules
-from noisewise.core.choice.selection import first_largest
-from noisewise.core.model.covariances import contrast_widths, covariance_with, distance_to
-from noisewise.core.model.dense import (
-    fold,
-    log_det,
-    new_model,
-    theta,
-    total_precision,
-)
-from noisewise.core.model.factor import RESIDUAL
+from noisewise.core.any_model import RESIDUAL, log_det, total_precision
+from noisewise.core.model import contrast_widths, covariance_with, distance_to, fold, new_model, theta
+from noisewise.core.selection import first_largest
 
 
 def unit_vectors(rng, n, dim):

@@ -1,7 +1,9 @@
-"""Sequences whose items are made when they are looked at: a large table is never in memory as objects."""
+"""Large tables: sequences that make their items on demand, and work without the garbage collector."""
 
+import gc
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar, overload
 
 Item = TypeVar("Item", covariant=True)
@@ -23,3 +25,15 @@ class MadeOnDemand(Sequence[Item], Generic[Item]):
         if isinstance(at, slice):
             return [self.make(place) for place in range(*at.indices(len(self)))]
         return self.make(range(len(self))[at])
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """A context in which no cycles are collected; all else goes by its reference count, as always."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

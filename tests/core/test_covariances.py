@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from noisewise.core.model.dense import fold, new_model, theta
-from noisewise.core.model.vectors import covariance, place
+from noisewise.core.model import covariance, fold, new_model, place, theta
 
 
 def measured(dim=5, rounds=20):

@@ -10,8 +10,8 @@ and the covariance of options j and k is ``own_k·[j = k] + load_jᵀ·border·l
 border itself has ``own = 0`` and a unit vector as its load. Without a border every verb costs O(1) or O(n);
 with one, O(rows·q), where ``rows`` are the options that the border touches.
 
-The verbs have the names and meanings of those in `dense.py` and `covariances.py`, which hand over to them, so
-that rules do not notice. Simulations use the other model.
+The verbs have the names and meanings of those in `model.py`, which hand over to them, so that rules do not
+notice. Simulations use the other model.
 """
 
 import math
@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.tally import AGE, LOG_DET, TOLD, TOTAL_PRECISION
-from noisewise.core.support.blocks import Floats
+from noisewise.core.any_model import AGE, LOG_DET, TOLD, TOTAL_PRECISION
+from noisewise.core.blocks import Floats
 
 Rows = NDArray[np.int64]
 

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 import scipy.special
 
-from noisewise.core.support.distributions import (
+from noisewise.core.distributions import (
     chi_square_quantile,
     chi_square_tails,
     f_quantile,

@@ -6,20 +6,9 @@ import numpy as np
 import pytest
 from tests.support.effort import effort
 
-from noisewise.core.choice.radius import (
-    RESTARTS,
-    SCALE_SHARES,
-    SCALES,
-    make_radius,
-)
-from noisewise.core.choice.restarts import (
-    SLOTS,
-    Restarts,
-    root_of,
-)
-from noisewise.core.model.covariances import contrast_widths
-from noisewise.core.model.dense import fold, new_dense, theta
-from noisewise.core.model.vectors import spread
+from noisewise.core.model import contrast_widths, fold, new_dense, spread, theta
+from noisewise.core.radius import RESTARTS, SCALE_SHARES, SCALES, make_radius
+from noisewise.core.restarts import SLOTS, Restarts, root_of
 
 DELTA, NORM_BOUND = 0.1, 1.5
 

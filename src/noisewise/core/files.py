@@ -1,9 +1,11 @@
-"""Writing a file whole or not at all."""
+"""Files: written whole or not at all; and a hash of our sources, by which kept results are recognised."""
 
+import functools
+import hashlib
 import os
 import secrets
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -100,3 +102,28 @@ def _is_alive(process: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
+
+
+PACKAGE = Path(__file__).parents[1]
+#: Python, and the verbs in C; where the package is installed, only the first of them are there.
+ENDINGS = (".py", ".c", ".h")
+
+
+@functools.cache
+def sources_hash(rooms: Sequence[str], *others: Path) -> str:
+    """A hash of all sources in some rooms, and of other files.
+
+    Args:
+        rooms: Folders of this package, such as ``("core", "actions")``.
+        others: Files of other packages.
+    """
+    digest = hashlib.sha256()
+    for room in rooms:
+        for path in sorted((PACKAGE / room).rglob("*")):
+            if path.suffix in ENDINGS:
+                digest.update(path.relative_to(PACKAGE).as_posix().encode())
+                digest.update(path.read_bytes())
+    for path in others:
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()[:20]

@@ -1,16 +1,16 @@
-"""What a model is to rules: numbers per action, and verbs that every kind of model answers in its own way.
+"""What all models have in common: numbers per action, verbs that each answers in its own way, and a tally.
 
-`dense.py` has one unknown per feature, `independent.py` one per option. Rules read ``means`` and
-``squared_widths`` and call the verbs of `dense.py` and `covariances.py`, which hand over to these methods;
-simulations, which know dense models only, compile loops in their place.
+`model.py` has one unknown per feature, `independent.py` one per option. Rules read ``means`` and
+``squared_widths`` and call the verbs of `model.py`, which hand over to these methods.
 """
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.support.blocks import Floats
+from noisewise.core.blocks import Floats
 
 
 class AnyModel(Protocol):
@@ -30,7 +30,7 @@ class AnyModel(Protocol):
 
     @property
     def tally(self) -> Floats:
-        """What was counted; the places have names in `dense.py`."""
+        """What was counted; the places have names above."""
 
     @property
     def scratch(self) -> Floats:
@@ -54,3 +54,35 @@ class AnyModel(Protocol):
 
     def perturbed_means(self, normals: Floats, scale: float) -> Floats:
         """The actions' values under a draw from the posterior, (n,)."""
+
+
+LOG_DET = 0
+TOTAL_PRECISION = 1
+TOLD = 2
+#: Measurements since all widths were computed afresh.
+AGE = 3
+#: The sum of squared residuals of all rotations.
+RESIDUAL = 4
+SINCE_CENTRED = 5
+#: Not a count: the action whose lower bound was the largest when it was last looked for. Only a hint.
+SAFEST = 6
+
+
+def count(tally: Floats, squared_width: float, sigma: float) -> None:
+    """Book one measurement: ``det V`` grows by the factor ``1 + ‖a‖²/σ²``."""
+    weight = 1.0 / (sigma * sigma)
+    tally[LOG_DET] += math.log1p(squared_width * weight)
+    tally[TOTAL_PRECISION] += weight
+    tally[TOLD] += 1.0
+    tally[AGE] += 1.0
+    tally[SINCE_CENTRED] += 1.0
+
+
+def log_det(model: AnyModel) -> float:
+    """``log det V - dim·log ridge``: twice the information gathered, in nats."""
+    return float(model.tally[LOG_DET])
+
+
+def total_precision(model: AnyModel) -> float:
+    """``Σ 1/σ²`` over all measurements: the currency of everything."""
+    return float(model.tally[TOTAL_PRECISION])

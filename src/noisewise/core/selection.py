@@ -5,11 +5,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.covariances import CANCELLED, contrast_widths, covariance_with, perturbed_means
-from noisewise.core.model.dense import NOBODY, SAFEST, Floats
-from noisewise.core.model.model import AnyModel
+from noisewise.core.any_model import SAFEST, AnyModel
+from noisewise.core.blocks import Floats, fits_one_block, row_blocks, workspace
+from noisewise.core.model import CANCELLED, NOBODY, contrast_widths, covariance_with, perturbed_means
 from noisewise.core.native.verbs import verb
-from noisewise.core.support.blocks import fits_one_block, row_blocks, workspace
 
 Mask = NDArray[np.bool_]
 
