@@ -93,11 +93,30 @@ def test_a_text_for_a_shell_has_no_placeholders(text):
 @pytest.mark.parametrize(
     "arguments",
     [["sh", "-c", "m {option}"], ["/bin/bash", "-ec", "m '{option}'"], ["env", "A=1", "bash", "-x", "-c", "{job}"],
-     ["zsh", "-c", "-x", "{option}"], ["fish", "--command", "m {col:lr}"], ["bash", "-ce", "{out}"]],
+     ["zsh", "-c", "-x", "{option}"], ["su", "-c", "m {option}", "ann"], ["xargs", "sh", "-c", "{option}"], ["fish", "--command", "m {col:lr}"], ["bash", "-ce", "{out}"]],
 )  # fmt: skip
 def test_the_script_of_a_shell_has_no_placeholders(arguments):
     with pytest.raises(ValueError, match=r"must not stand in a text for a shell \(\w+ -c\)"):
         read_template(arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['bash -c "m $NOISEWISE_OPTION"', "eval $NOISEWISE_OPTION", '"eval" "$NOISEWISE_OPTION"',
+     "ls | xargs sh -c $NOISEWISE_OPTION", 'su ann -c "./m $NOISEWISE_OPTION"', 'e\\val "m $NOISEWISE_OPTION"',
+     '/bin/sh -ec "$NOISEWISE_OPTION"'],
+)  # fmt: skip
+def test_no_second_shell_reads_a_value(text):
+    with pytest.raises(ValueError, match=r"must not be read by (eval|\w+ -c), which would run"):
+        read_template([text], shell=True)
+    with pytest.raises(ValueError, match=r"must not be read by"):
+        read_template(["sh", "-c", text, "sh", "{option}"])
+
+
+def test_a_second_shell_finds_values_in_its_environment():
+    text = """bash -c './m "$NOISEWISE_OPTION"' | tail -n 1; echo "$NOISEWISE_OPTION" """
+    assert of([text], shell=True) == text
+    assert of(["sh", "-c", text]) == ["sh", "-c", text]
 
 
 def test_a_script_takes_values_as_arguments():

@@ -2,10 +2,12 @@
 
 A value is put in the place of its placeholder inside one argument, and the argument stays one argument: no
 value is ever split or read by a shell. A text for a shell (``--shell``, ``sh -c``) therefore has no
-placeholders; it finds the values in its environment. Doubled braces are plain ones.
+placeholders; it finds the values in its environment, and must not hand them to one more shell as a text to
+read. Doubled braces are plain ones.
 """
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,6 +19,8 @@ OPTION, MINUS, ITEMS, OUT, COLUMN = "option", "minus", "items", "out", "col:"
 #: What may stand in braces, besides columns.
 PLAIN = (OPTION, MINUS, "job", "study", ITEMS, OUT)
 _SHELLS = ("sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh")
+#: Programs whose -c is a text for a shell.
+_READERS = (*_SHELLS, "su", "runuser", "script", "flock")
 _SCRIPT_FLAG = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*|--command")
 _BRACES = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
@@ -78,6 +82,8 @@ def read_template(arguments: Sequence[str], *, shell: bool = False) -> Template:
     template = Template(tuple(tuple(_pieces(argument)) for argument in arguments), shell)
     if shell and template.names:
         raise ValueError(_for_a_shell(template.names[0], "--shell"))
+    if shell:
+        _check_text(str(template.fill({})))
     _check_scripts(template)
     return template
 
@@ -90,13 +96,40 @@ def _check_scripts(template: Template) -> None:
         inside = [piece.text for piece in argument if piece.is_placeholder]
         if script_follows and inside:
             raise ValueError(_for_a_shell(inside[0], f"{shell} -c"))
+        if script_follows:
+            _check_text(text)
         name = text.rpartition("/")[2]
-        if name in _SHELLS:
+        if name in _READERS:
             shell = name
         elif shell and text.startswith("-"):
             script_follows = script_follows or _SCRIPT_FLAG.fullmatch(text) is not None
         else:
             script_follows = False
+
+
+def _check_text(script: str) -> None:
+    """Refuse a text for a shell that lets one more shell read a value: bash -c "m $X", eval "$1"."""
+    lexer = shlex.shlex(script, posix=False, punctuation_chars=True)
+    lexer.whitespace_split, reader, reads = True, "", ""
+    try:
+        words = list(lexer)
+    except ValueError:  # an open quotation, of which the shell says more
+        words = script.split()
+    for word in words:
+        name = re.sub(r"[\"'\\]", "", word).rpartition("/")[2]
+        if reads and "$" in word and not (word[0] == word[-1] == "'"):
+            raise ValueError(
+                f"{printable(word)[:60]} must not be read by {reads}, which would run what a name says: put "
+                "the text in single quotes, as in bash -c './measure \"$NOISEWISE_OPTION\"'."
+            )
+        if name == "eval":
+            reads = "eval"
+        elif name in _READERS:
+            reader, reads = name, ""
+        elif reader and _SCRIPT_FLAG.fullmatch(name):
+            reads = f"{reader} -c"
+        elif not set(word) - set(";|&()<>"):
+            reader = reads = ""
 
 
 def _for_a_shell(name: str, where: str) -> str:
