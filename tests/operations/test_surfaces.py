@@ -77,7 +77,7 @@ def test_an_operation_is_found_on_all_four_surfaces(declared, tmp_path):
     with in_thread(make_app(tmp_path / "s.db")) as address:
         remote = nw.load_study(address)
         remote.give_up(["C"], why="late")
-        with pytest.raises(ValueError, match="`names` must not have A. Leave `why` out.") as refused:
+        with pytest.raises(ValueError, match=r"`names` must not have A\. Leave `why` out\.") as refused:
             remote.give_up(["A"])
         assert type(refused.value) is RefusedError
 
