@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from noisewise.actions import ActionSet, OracleSet
-from noisewise.actions.search import widest_among
+from noisewise.actions.among import widest_among
 from noisewise.core.any_model import LOG_DET, SAFEST, TOLD, TOTAL_PRECISION
 from noisewise.core.blocks import Floats
 from noisewise.core.model import (
