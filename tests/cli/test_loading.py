@@ -14,12 +14,7 @@ TABLES = ("polars", "narwhals", "pandas", "pyarrow")
 SCREENS = ("rich", "altair")
 STATISTICS = ("scipy.stats", "scipy.special", "scipy.optimize", "scipy.spatial")
 RULES = ("noisewise.rules", "noisewise.simulation")
-VIEWS = (
-    "noisewise.study.planning.plan",
-    "noisewise.study.showing",
-    "noisewise.charts",
-    "noisewise.simulation.arena",
-)
+VIEWS = ("noisewise.study.planning.plan", "noisewise.study.report", "noisewise.charts", "noisewise.arena")
 HEAVY = (*DATABASES, *TABLES, *SCREENS, *STATISTICS, "noisewise.simulation", *VIEWS)
 #: By command, with its arguments after the store, what must not be loaded when it ends.
 NOT_LOADED = {
@@ -45,14 +40,7 @@ except SystemExit as end:
 print(sorted(sys.modules))
 """
 #: A simulation and its table of comparisons use polars, and nothing of studies.
-SIMULATED = (
-    *DATABASES,
-    *SCREENS,
-    *STATISTICS,
-    "noisewise.study",
-    "noisewise.charts",
-    "noisewise.simulation.arena",
-)
+SIMULATED = (*DATABASES, *SCREENS, *STATISTICS, "noisewise.study", "noisewise.charts", "noisewise.arena")
 
 
 def loaded(script, *arguments):
