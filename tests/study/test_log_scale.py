@@ -175,9 +175,9 @@ def test_corrections_are_in_the_users_unit() -> None:
 
 
 REFUSED = [
-    ({"value": 0.0}, "value=0 has no logarithm"),
-    ({"value": -3.0, "se": 0.1}, "value=-3 has no logarithm"),
-    ({"values": [1.0, -1.0]}, "value=-1 has no logarithm"),
+    ({"value": 0.0}, "`value=0` has no logarithm"),
+    ({"value": -3.0, "se": 0.1}, "`value=-3` has no logarithm"),
+    ({"values": [1.0, -1.0]}, "`value=-1` has no logarithm"),
     ({"successes": 3, "trials": 5}, "may be 0"),
     ({"value": 10.0, "se": 0.1, "block": "x", "arm": True}, "takes no arms of trials"),
 ]
@@ -247,7 +247,7 @@ QUESTIONS = [
     ({"eps": 0.1, "scale": "logarithm"}, "`scale` must be"),
     ({"span": 0.5, "scale": "log"}, "`span` is a factor"),
     ({"span": "1x", "scale": "log"}, "`span` is a factor"),
-    ({"eps": 0.1, "scale": "log", "noise": "heavy"}, 'does not go with noise="heavy"'),
+    ({"eps": 0.1, "scale": "log", "noise": "heavy"}, 'does not go with `noise="heavy"`'),
     ({"eps": 0.1, "scale": "log", "bounds": (0.0, 1.0)}, "`bounds` must be above 0"),
     ({"eps": 0.1, "scale": "log", "items": 5}, "need `bounds`"),
     ({"eps": 0.1, "scale": "log", "extra_scatter": 3}, "`extra_scatter` is a part of a value"),

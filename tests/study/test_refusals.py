@@ -59,10 +59,13 @@ MAKING = {
 }
 #: Telling one by one; s has the suggestions ask-1 and ask-2, and a measurement with the key k1.
 TELLING = {
-    "all suggestions": (lambda s: s.tell(s.ask(2, dry_run=True), 1), "got 2 in a list. ask() returns a list"),
-    "nothing": (lambda s: s.tell(), "say what was measured: a job, option=, or plus= and minus="),
+    "all suggestions": (
+        lambda s: s.tell(s.ask(2, dry_run=True), 1),
+        "got 2 in a list. `ask()` returns a list",
+    ),
+    "nothing": (lambda s: s.tell(), "say what was measured: a job, `option=`, or `plus=` and `minus="),
     "no value": (lambda s: s.tell("ask-1"), "`value` must be given: the number"),
-    "an option as a job": (lambda s: s.tell("A", 1, se=0.1), "'A' is an option: say option='A'."),
+    "an option as a job": (lambda s: s.tell("A", 1, se=0.1), "'A' is an option: say `option='A'`."),
     "two ways": (lambda s: s.tell("ask-1", 1, option="B"), "in one way"),
     "a difference to itself": (lambda s: s.tell(plus="A", minus="A", value=1), "needs two different options"),
     "an empty block": (lambda s: s.tell(option="A", value=1, block=" "), "`block` must not be empty"),
@@ -89,7 +92,7 @@ TELLING = {
     "items in a list": (lambda s: make(items=5).tell(option="A", items=[1, 0]), "`items` must map names"),
     "a key in a list": (lambda s: s.tell(option="A", value=1, key=["k"]), "`key` must be one text"),
     "a day": (lambda s: s.tell(option="A", value=1, at="yesterday"), "`at` must be a number"),
-    "half a difference": (lambda s: s.tell(plus="A", value=1), "plus= and minus= go together"),
+    "half a difference": (lambda s: s.tell(plus="A", value=1), "`plus=` and `minus=` go together"),
 }
 #: Tables.
 TABLES = {

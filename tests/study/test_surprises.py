@@ -68,7 +68,7 @@ def test_values_outside_of_the_bounds_are_refused(error):
 
 def test_the_first_plus_minus_says_how_it_was_read():
     study = make()
-    assert "amend it with sd=0.2 and n=" in heard(study, option="A", value="9.9 ± 0.2")[0]
+    assert "amend it with `sd=0.2` and `n=" in heard(study, option="A", value="9.9 ± 0.2")[0]
     assert not heard(study, option="B", value="9.5 ± 0.2")
 
 

@@ -32,7 +32,7 @@ def bench(
         str | None,
         Opt("A time (30s, 2min) or a number of runs; default: 5min, or 12 rounds if longer."),
     ] = None,
-    confidence: Annotated[float, Opt("Of the certificate.")] = 0.95,
+    confidence: Annotated[float, Opt("Confidence level of the certificate.")] = 0.95,
     warmup: Annotated[
         int, Opt("Rounds before the first that counts; the last of them orders the commands.")
     ] = 1,
@@ -47,7 +47,7 @@ def bench(
         bool, Opt("Time commands that fail as well.", "--ignore-failure", "-i")
     ] = False,
     clock: Annotated[str, Opt("wall, or cpu: seconds that the command computes.")] = "wall",
-    seed: Annotated[int | None, Opt("Of the order within rounds.")] = None,
+    seed: Annotated[int | None, Opt("Random seed for the order within rounds.")] = None,
     keep: Annotated[str | None, Opt("Keep the study: a file, or postgresql://...", metavar="STORE")] = None,
     export: Annotated[Path | None, Opt("Write all times as JSON, with hyperfine's fields.")] = None,
     json: Json = False,

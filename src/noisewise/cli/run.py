@@ -22,7 +22,7 @@ INTERRUPTED = "Interrupted: what was measured is told, the rest is given back; t
 
 Names = Annotated[
     list[str] | None,
-    Arg("With --new, as for init: the options, or a table of them.", metavar="[NAME|TABLE]..."),
+    Arg("With --new, as for init: the options, or a table of them.", metavar="NAME|TABLE..."),
 ]
 New = Annotated[
     bool,
@@ -79,10 +79,10 @@ def run(
 
     Ask, run it, tell, again and again: noisewise run study.db --new red green --eps 0.5 -- ./measure {option}
 
-    The command stands behind --, with {option} in the place of the option's name; also {col:NAME} (a column
-    of the options), {items}, {out} (a file to write the result to), {job}, {study}, {minus}. It ends its
-    output with a number, 12.3(4), 12.3 ± 0.4, or JSON with the fields of tell. Killed or interrupted, the
-    same line goes on.
+    The command follows --. In it, {option} is replaced by the option's name, and so are {col:NAME} (a column
+    of the options), {items}, {out} (a file to write the result to), {job}, {study} and {minus}. Its output
+    ends with a number, 12.3(4), 12.3 ± 0.4, or JSON with the fields of tell. After an
+    interruption, the same line goes on.
     """
     from noisewise.cli import run_preparation as preparation
     from noisewise.cli.run_children import Children

@@ -79,7 +79,8 @@ def token(
 ) -> None:
     """Make, list or revoke the tokens of a store's server.
 
-    A viewer sees everything; a worker also asks and tells; an owner may do all. What they tell is by them.
+    A viewer sees everything; a worker also asks and tells; an owner may do all. What they record
+    carries their name.
     """
     from noisewise.core.checks import check_choice
     from noisewise.server.auth.tokens import tokens_of

@@ -29,7 +29,7 @@ Rows = NDArray[np.int64]
 
 NO_VECTORS = (
     "this rule looks at the options' feature vectors, and independent options have none: "
-    'choose another policy, such as "vaee", or model="linear".'
+    'choose another policy, such as "vaee", or `model="linear"`.'
 )
 
 

@@ -4,7 +4,7 @@ A text names parameters in braces, the way they are typed in Python:
 
     raise RefusedError("se", "must be above 0", got=-1, remedy="Without an error bar, leave {se=} out.")
 
-    Python  `se` must be above 0; got -1. Without an error bar, leave se= out.
+    Python  `se` must be above 0; got -1. Without an error bar, leave `se=` out.
     shell   --se must be above 0; got -1. Without an error bar, leave --se out.
     JSON    "se" must be above 0; got -1. Without an error bar, leave "se" out.
 
@@ -29,11 +29,11 @@ class Words:
 
     def given(self, parameter: str, value: str) -> str:
         """Return what to write for a value, as in "{model="linear"}"; an empty value stands for any."""
-        return f"{parameter}={value}"
+        return f"`{parameter}={value}`"
 
     def call(self, operation: str) -> str:
         """Return how an operation is called, as in "{ask()} says what comes next"."""
-        return f"{operation}()"
+        return f"`{operation}()`"
 
 
 class JsonWords(Words):
@@ -208,12 +208,12 @@ def refusal_from(plain: dict[str, Any], error: str) -> RefusedError:
 def _with_facts(text: str, facts: dict[str, Any]) -> Iterator[str]:
     """Fill in facts, and keep parameters: "{n} of {option!r}" becomes "{n} of 'A'"."""
     for literal, field, form, conversion in _FORMATTER.parse(text):
-        yield _closed(literal)
+        yield closed(literal)
         if field is None:
             continue
         if field in facts:
             fact = _FORMATTER.convert_field(facts[field], conversion)
-            yield _closed(format(fact, form or ""))
+            yield closed(format(fact, form or ""))
         else:
             yield f"{{{field}:{form}}}" if form else f"{{{field}}}"
 
@@ -230,6 +230,6 @@ def _with_names(text: str, words: Words) -> Iterator[str]:
                 yield words.given(name, value) if equals else words.name(name)
 
 
-def _closed(text: str) -> str:
+def closed(text: str) -> str:
     """A text whose own braces mean nothing."""
     return text.replace("{", "{{").replace("}", "}}")

@@ -56,7 +56,7 @@ def amend(
     option: Annotated[str | None, Opt("The option that was really measured.")] = None,
     **told: Unpack[MeasuredFields],
 ) -> TellOutcome:
-    """Correct a measurement. What is given here replaces what was told; the old stays in the log."""
+    """Correct a measurement. What is given replaces what was recorded; the old values stay in the log."""
     from noisewise.study.plain import measurement_row
 
     given: dict[str, Any] = {name: part for name, part in told.items() if part is not None}

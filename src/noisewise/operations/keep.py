@@ -251,7 +251,7 @@ def verify(
         str | None, Opt("The study; default: the only one.", "--study", "-s", metavar="NAME")
     ] = None,
 ) -> VerifyOutcome:
-    """Compute every hash afresh. It names the first event that does not fit."""
+    """Recompute every hash, and name the first event that does not match."""
     thing = store
     if thing == "-":
         thing = sys.stdin.read()

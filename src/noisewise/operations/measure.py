@@ -37,8 +37,8 @@ NEVER_INVENT = (
 class MeasuredFields(TypedDict, total=False):
     """What can be said about a measurement, when it is recorded or corrected."""
 
-    plus: Annotated[str | None, Opt("A difference of two options: this one ...")]
-    minus: Annotated[str | None, Opt("... minus this one.")]
+    plus: Annotated[str | None, Opt("For a measured difference: the first option.")]
+    minus: Annotated[str | None, Opt("For a measured difference: the option that is subtracted.")]
     se: Annotated[Sides | None, Opt("The standard error; if asymmetric, two of them: 0.3/0.4 (down/up).")]
     var: Annotated[float | None, Opt("The square of the standard error.")]
     sd: Annotated[float | None, Opt("The standard deviation of single readings; needs {n}.")]
@@ -62,7 +62,7 @@ class MeasuredFields(TypedDict, total=False):
 class ToldFields(MeasuredFields, total=False):
     """What can only be said when a measurement is recorded."""
 
-    key: Annotated[str | None, Opt("A name of your own for the measurement; told twice, it counts once.")]
+    key: Annotated[str | None, Opt("A name of your own for the measurement; recorded twice, it counts once.")]
     by: By
     option: Annotated[str | None, Api("The option, if {what} does not name it.")]
     job: Annotated[str | None, Api("The suggestion, if {what} does not name it.")]
@@ -342,8 +342,8 @@ def import_table(
     reader: Annotated[
         str | None,
         Opt(
-            "The tool that wrote the files: hyperfine, pytest-benchmark, lm-eval, ... (a wrong name lists "
-            "all); auto: the one that they look like.",
+            "The tool that wrote the files: hyperfine, pytest-benchmark, lm-eval, ... (an unknown name "
+            "lists all); auto: detect it.",
             "--from",
             metavar="READER",
         ),
@@ -380,18 +380,18 @@ def import_table(
     choose: Chosen = None,
     add: Annotated[bool, Opt("Add options that the study does not have.", needs=Role.OWNER)] = False,
     skip: Annotated[bool, Opt("Leave out options that the study does not have.")] = False,
-    dry_run: Annotated[bool, Opt("Only show how the table is understood; tell nothing.")] = False,
+    dry_run: Annotated[bool, Opt("Only show how the table is understood; record nothing.")] = False,
     again: Annotated[
         bool,
         Opt(
-            "Rows without keys that have something in common with other tables were measured again; so was "
-            "the whole table if all of it was told before."
+            "Rows without keys that also appear in other tables are new measurements, and so is a whole "
+            "table that was recorded before."
         ),
     ] = False,
     amend: Annotated[
         str | None,
         Opt(
-            "Correct rows that say something else than before, and say why.",
+            "Correct rows whose content has changed, for this reason.",
             metavar="REASON",
             needs=Role.OWNER,
         ),
@@ -408,7 +408,7 @@ def import_table(
 ) -> ImportOutcome:
     """Record a table of results, or files of other tools. All of it, or nothing if a row is bad.
 
-    Told again, each row counts once.
+    A row that is imported again counts once.
     """
     from noisewise.core.remarks import progress
     from noisewise.study.plain import import_content

@@ -2,21 +2,16 @@
 
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any
 
-from noisewise.core.checks import as_float
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.told import GENERATED, Measurement
 
-#: Numbers of a measurement; `value` and `se` may also be texts, such as "12.3(4)" and "2%".
-NUMBERS = ("value", "se", "var", "sd", "n", "level", "successes", "trials", "cost", "at")
-LISTS = ("ci", "values")
-TEXTS = ("option", "plus", "minus", "block", "instrument", "key", "by", "note")
 _FIELDS = tuple(one.name for one in fields(Certificate))
 
 
@@ -48,75 +43,15 @@ def event_from(row: Mapping[str, Any]) -> Event:
     )  # fmt: skip
 
 
-def told_to_send(job: Job | str | None, value: Any, told: Mapping[str, Any]) -> dict[str, Any]:
-    """What `tell` was called with, as JSON values.
-
-    Args:
-        job: The suggestion.
-        value: What came out.
-        told: All else.
-    """
-    said: dict[str, Any] = {"job": job_id(job), "value": value, **told}
-    if hasattr(value, "nominal_value") and hasattr(value, "std_dev"):  # of the package uncertainties
-        if any(told.get(name) is not None for name in ("se", "var", "sd", "ci", "values")):
-            raise ValueError("say the error bar once: the value brings its own.")
-        said |= {"value": value.nominal_value, "se": value.std_dev}
-    for name in TEXTS:
-        if said.get(name) is not None:
-            said[name] = text_to_send(name, said[name])
-    for name in (*NUMBERS, *LISTS):
-        if said.get(name) is not None:
-            said[name] = number_to_send(name, said[name])
-    if said.get("items") is not None:
-        said["items"] = {str(item): number_to_send("items", one) for item, one in said["items"].items()}
-    return {name: part for name, part in said.items() if part is not None}
-
-
-def number_to_send(name: str, given: Any) -> Any:
-    """A number, several, or a text, as JSON has them."""
-    if isinstance(given, str):
-        return given
-    if hasattr(given, "tolist"):
-        given = given.tolist()  # of NumPy
-    if name in LISTS or (name == "se" and isinstance(given, Sequence)):
-        return [number_to_send("number", one) for one in given]
-    if isinstance(given, int) and not isinstance(given, bool):
-        return given
-    number = as_float(name, given)
-    if not math.isfinite(number) and name == "value":
-        return str(number)  # which JSON has no number for; the study says what to do
-    if not math.isfinite(number):
-        raise ValueError(f"`{name}` must be a finite number; got {given!r}.")
-    return number
-
-
-def job_id(job: Any) -> str | None:
-    """The id that a suggestion is known by."""
-    if isinstance(job, Job):
-        return job.id
-    return job if job is None or isinstance(job, str) else _no_text("job", job)
-
-
 def measurement_id(measurement: Any) -> str:
     """The id or key that a measurement is known by."""
     if isinstance(measurement, Measurement):
         return measurement.id
     if type(measurement) is int:
         return f"m-{measurement}"
-    return measurement if isinstance(measurement, str) else _no_text("measurement", measurement)
-
-
-def text_to_send(name: str, given: Any) -> str | None:
-    """What a study takes for a text: whatever has one, but no list of them."""
-    if given is None or isinstance(given, str):
-        return given
-    if isinstance(given, bytes | list | tuple | set | dict) or given != given:
-        return _no_text(name, given)
-    return str(given)
-
-
-def _no_text(name: str, given: Any) -> NoReturn:
-    raise TypeError(f"`{name}` must be one text; got {given!r}.")
+    if not isinstance(measurement, str):
+        raise TypeError(f"`measurement` must be one text; got {measurement!r}.")
+    return measurement
 
 
 def new_key() -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Deviation = Annotated[Size | None, Opt("How far options deviate from a linear model: a number, or estimate.")]
 ExtraScatter = Annotated[
-    Size | None, Opt("Scatter that every error bar lacks: a number, or estimate; 0 for none.")
+    Size | None, Opt("Scatter that the error bars leave out: a number, or estimate; 0 for none.")
 ]
 Span = Annotated[Amount | None, Opt('The most by which two options can differ; with {scale="log"} a factor.')]
 

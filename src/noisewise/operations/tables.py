@@ -31,12 +31,10 @@ Map = Annotated[
     Opt('The column of each role: "value=HV,se=HV_se,key={{plate}}:{{well}}".', metavar="NAME=COLUMN,..."),
 ]
 Ignore = Annotated[Names | None, Opt("A column that is not used, on purpose; repeatable.", metavar="COLUMN")]
-Decimal = Annotated[
-    str | None, Opt("The decimal sign, . or , where the cells leave it open.", metavar="SIGN")
-]
+Decimal = Annotated[str | None, Opt("The decimal sign, . or , if the cells do not show it.", metavar="SIGN")]
 Where = Annotated[str | None, Opt("Read only the rows with this value.", metavar="COLUMN=VALUE")]
 HowMany = Annotated[int | None, Opt("Number of readings behind each value.", "--n")]
-AllowMissing = Annotated[bool, Opt("Take rows whose error bar is blank as rows without one.")]
+AllowMissing = Annotated[bool, Opt("Accept rows with a blank error bar as rows without one.")]
 Network = Annotated[
     bool, Opt("A table of studies, a row for each difference: treat1, treat2, TE, seTE, studlab.")
 ]
@@ -50,7 +48,7 @@ Arms = Annotated[
 Counts = Annotated[
     str | None, Opt("With {arms}, what events out of n become: log odds (default), or shares.")
 ]
-Chosen = Annotated[Choices | None, Opt("With {reader}: any other setting of the reader.")]
+Chosen = Annotated[Choices | None, Opt("For files of another tool: any other setting of their reader.")]
 
 
 def reading_of(

@@ -1,7 +1,4 @@
-"""In whose words an operation speaks, and what is left of sentences that name parameters only in Python's.
-
-Most of the study still raises plain sentences. Until they are `RefusedError`, `lifted` finds the parameters.
-"""
+"""In whose words an operation speaks: in sentences of a study, parameters are in backticks."""
 
 from collections.abc import Collection
 from contextvars import ContextVar
@@ -14,6 +11,7 @@ from noisewise.core.refusals import (
     Sentence,
     Words,
     WrongTypeError,
+    closed,
 )
 
 #: Whose words are wanted.
@@ -28,7 +26,7 @@ NAMES = frozenset((
     "value", "measurement", "options", "reason", "on", "table", "path", "log",
 ))  # fmt: skip
 #: Operations that sentences call.
-CALLS = frozenset(("ask", "tell"))
+CALLS = frozenset(("ask()", "tell()"))
 
 
 def said(text: str) -> str:
@@ -55,39 +53,19 @@ def lifted(problem: BaseException) -> RefusedError:
 
 
 def opened(text: str, names: Collection[str]) -> str:
-    """A sentence of Python with its parameters in braces: `those` in backticks, and those= with a sign."""
-    found, at = "", 0
-    while at < len(text):
-        end = at
-        while text[end : end + 1].isidentifier() or (end > at and text[end : end + 1].isalnum()):
-            end += 1
-        if text.startswith("--map ", at):  # roles and their columns
-            stop = at + 6 + len(text[at + 6 :].partition(" ")[0])
-            found, at = found + text[at:stop].replace("{", "{{").replace("}", "}}"), stop
-            continue
-        word, before, after = text[at:end], text[at - 1 : at] if at else "", text[end : end + 1]
-        marked, tick, _ = text[at + 1 :].partition("`") if text[at] == "`" else ("", "", "")
-        if tick and marked in names:
-            found, at = f"{found}{{{marked}}}", at + len(marked) + 2
-        elif word in CALLS and text[end : end + 2] == "()" and before not in (".", "`"):
-            found, at = f"{found}{{{word}()}}", end + 2
-        elif word in names and after == "=" and before not in ("`", ".", "-", "'", '"', "{", ","):
-            at = _end_of_value(text, end + 1)
-            value = text[end + 1 : at]
-            found += f"{{{word}={'...' if set(value) & set('{}') else value}}}"
+    """A sentence whose parameters are in backticks, `se`, `se=0.3` or `ask()`, with these in braces."""
+    first, *parts = text.split("`")
+    found = closed(first)
+    while len(parts) > 1:
+        marked, rest, *parts = parts
+        name, _, value = marked.partition("=")
+        if name in names:
+            marked = f"{name}=..." if set(value) & set("{}!") else marked
+            found += f"{{{marked}}}"
         else:
-            end = max(end, at + 1)
-            found, at = found + text[at:end].replace("{", "{{").replace("}", "}}"), end
-    return found
-
-
-def _end_of_value(text: str, at: int) -> int:
-    """Where the value ends that begins here: at a closing quote or bracket, or with the word."""
-    closing = {'"': '"', "'": "'", "(": ")", "[": "]", "{": "}"}.get(text[at : at + 1], " ")
-    end = text.find(closing, at + 1)
-    if closing != " " and end >= 0:
-        return end + 1
-    return at + len(text[at:].partition(" ")[0].rstrip(".,;:)]?"))
+            found += f"{{{marked}}}" if marked in CALLS else f"`{closed(marked)}`"
+        found += closed(rest)
+    return found + "".join(f"`{closed(part)}" for part in parts)
 
 
 def table_wording() -> Any:

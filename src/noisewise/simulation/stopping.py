@@ -37,7 +37,7 @@ def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float
         return None
     check_choice("stop", name, tuple(STOPS))
     if name == "gap" and eps is None:
-        raise ValueError("`eps` must be given with stop='gap': the bound to reach; got None.")
+        raise ValueError("`eps` must be given with `stop='gap'`: the bound to reach; got None.")
     within = 0.0 if eps is None else check_positive("eps", eps)
     if name == "gap":
         return lambda rule, advised, precision: rule.bound(advised) <= within

@@ -258,7 +258,7 @@ def _options_of(
     if needs_features and not features:
         raise ValueError(
             "`features` must name the columns of the results that describe options, for a linear model. "
-            'Without features use model="independent".'
+            'Without features use `model="independent"`.'
         )
     table = options_of(understood, features, cost)
     return table, table.frame.columns[0]

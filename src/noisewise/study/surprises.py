@@ -113,7 +113,7 @@ class Surprises:
             if not self._known and isinstance(written, str) and (pair := PLUS_MINUS.match(written)):
                 said.append(
                     f"was read as a value with its standard error. If {pair[2]} is the standard deviation of "
-                    f"n readings, amend it with sd={pair[2]} and n=."
+                    f"n readings, amend it with `sd={pair[2]}` and `n=`."
                 )
             self._known += 1
         elif kind == NONE:
@@ -156,7 +156,7 @@ class Surprises:
         return [
             "has no error bar, and others have one: the certificate is withheld until such measurements were "
             f"repeated often enough to know their scatter ({LEAST_FREEDOM} degrees of freedom). Amend it "
-            "with se=, or void it."
+            "with `se=`, or void it."
         ]
 
 
@@ -181,7 +181,7 @@ def _repeated(kind: str, shown: float | None) -> list[str]:
         return []
     return [
         "was told before, with the same value and error bar. If it is the same measurement, void one of "
-        "them; with key= telling it twice does no harm."
+        "them; with `key=` telling it twice does no harm."
     ]
 
 

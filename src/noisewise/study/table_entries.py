@@ -92,8 +92,9 @@ class TableEntries(ItemEntries):
         check_unit(self.specification.unit, understood)
         if understood.layout is not None and self.specification.value_scale.log:
             raise ValueError(
-                'a study with scale="log" takes no table of studies (layout=): its rows are differences, or '
-                "log odds. Make a study without scale=."
+                'a study with `scale="log"` takes no table of studies (layout=): its rows are '
+                "differences, or "
+                "log odds. Make a study without `scale=`."
             )
         if understood.reader is not None:
             self._catch_up()
@@ -181,7 +182,7 @@ def not_known(understood: "Understood", strange: list[str], named: list[str], id
     them = "it" if one else "them"
     return (
         f"{understood.table.name}: {printable(what)}{printable(listed)}.{hint} "
-        f'unknown="add" adds {them}, unknown="skip" leaves {them} out.'
+        f'`unknown="add"` adds {them}, `unknown="skip"` leaves {them} out.'
     )
 
 
@@ -221,7 +222,7 @@ def check_unit(unit: str | None, understood: "Understood") -> None:
     if understood.reader is not None:
         raise ValueError(
             f"{understood.table.name} is in {said}, and the values of this study are in {unit}: read it with "
-            f"unit={unit!r}, if its reader can convert it."
+            f"`unit={unit!r}`, if its reader can convert it."
         )
     raise ValueError(
         f"column {understood.sources['value']!r} is in {said}, and the values of this study are in {unit}: "

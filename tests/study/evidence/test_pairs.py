@@ -135,7 +135,7 @@ def test_a_gap_at_the_first_item_is_the_reason_why_nothing_is_bounded():
 def test_a_suggestion_of_items_is_not_answered_by_a_bare_number():
     study = nw.create_study(options=["A", "B"], eps=0.05, items=20, seed=0)
     job = study.ask()[0]
-    with pytest.raises(ValueError, match=r"ask-1 asks for 20 items: tell items="):
+    with pytest.raises(ValueError, match=r"ask-1 asks for 20 items: tell `items="):
         study.tell(job, 0.7)
     study.tell(job, items=dict.fromkeys(job.items, 1))
     assert study.certificate().n_measurements == 1

@@ -182,7 +182,7 @@ def test_a_certificate_of_rounds_is_recomputed_from_the_log(tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"scale": "linear"}, 'needs scale="log"'),
+        ({"scale": "linear"}, 'needs `scale="log"`'),
         ({"items": 10}, "takes rounds as they come"),
         ({"looks": "once"}, "any time"),
         ({"extra_scatter": 0.1}, "round by round"),

@@ -79,7 +79,7 @@ def test_it_survives_a_file_and_notices_changes(csv):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"Mo": [1.0, None]}, r"option 'b' has no value for Mo\. Fill it, drop the option, or use model="),
+        ({"Mo": [1.0, None]}, r"option 'b' has no value for Mo\. Fill it, drop the option, or use `model="),
         ({"Mo": [1.0, np.nan]}, r"option 'b' has no value for Mo"),
         ({"Mo": [1.0, np.inf]}, r"option 'b' has inf for Mo"),
         ({"id": ["a", None]}, r"every option must have a name in column 'id'; row 2 has none"),

@@ -203,7 +203,7 @@ def test_counts_become_log_odds_or_stay_shares():
 REFUSED_ARMS = {
     "more events than n": (
         {"events": [30, 5, 0, 4, 6], "n": [20] * 5},
-        r"row 1 \(x: P\): successes=30 cannot",
+        r"row 1 \(x: P\): `successes=30` cannot",
     ),
     "half an event": ({"events": [1.5, 5, 0, 4, 6], "n": [20] * 5}, r"row 1 \(x: P\): `successes` must be"),
     "sd without n": ({"mean": [1.0] * 5, "sd": [1.0] * 5}, "no column says how many readings a mean is of"),
@@ -245,9 +245,9 @@ def test_in_a_wide_table_every_row_is_a_study():
 
 def test_an_arm_needs_a_block_and_is_no_difference():
     study = begun()
-    with pytest.raises(ValueError, match="arm=True needs block="):
+    with pytest.raises(ValueError, match="arm=True needs `block="):
         study.tell(option="A", value=1.0, se=0.1, arm=True)
-    with pytest.raises(ValueError, match="arm=True needs block="):
+    with pytest.raises(ValueError, match="arm=True needs `block="):
         study.tell(plus="A", minus="B", value=1.0, se=0.1, arm=True, block="s")
     study.tell(option="A", value=1.0, se=0.1, arm=True, block="s", key="a")
     study.tell(option="A", value=1.0, se=0.1, arm=True, block="s", key="a")
@@ -307,7 +307,7 @@ def test_an_id_names_studies_unless_it_numbers_rows():
     assert differences(told(rows)) == differences(told(table(*ONE)))
     numbered = {**rows, "id": [1, 2, 3]}
     with pytest.raises(
-        ValueError, match=r"column 'id' is another one in every row, .* map=\{'study': 'id'\}"
+        ValueError, match=r"column 'id' is another one in every row, .* `map=\{'study': 'id'\}`"
     ):
         told(numbered)
     assert told(numbered, map={"study": "id"}).n_measurements == 3

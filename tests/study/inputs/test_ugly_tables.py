@@ -196,7 +196,7 @@ COLUMNS = [
     Ugly(
         "its error is not used",
         "alloy,HV,HV_se\nA,1.5,0.4\n",
-        "'se': 'HV_se'} to use it, or ignore=['HV_se']",
+        "'se': 'HV_se'}` to use it, or `ignore=['HV_se']`",
         (),
         {"map": MAP},
     ),

@@ -61,7 +61,7 @@ def test_numbers_stored_as_text_are_numbers(tmp_path):
     assert rows == AB
     assert understood.guesses == ["decimal commas"]
     path = saved(tmp_path / "r.xlsx", HEADER, ["A", "1,234", 4.0], ["B", 2.5, 3.0])
-    assert "say decimal=',' or decimal='.'" in refusal(path)
+    assert "say `decimal=','` or `decimal='.'`" in refusal(path)
     assert told(path, decimal=".")[0] == [("A", 1234.0, 4.0), ("B", 2.5, 3.0)]
 
 

@@ -168,7 +168,7 @@ def expected(kind, told, correction):
 def test_a_share_takes_no_value(value):
     study, _ = begun("counts")
     with pytest.raises(
-        ValueError, match="28 successes out of 50 trials: correct it by successes= and trials="
+        ValueError, match="28 successes out of 50 trials: correct it by `successes=` and `trials="
     ):
         study.amend("m-1", "typo", value)
 
@@ -177,7 +177,7 @@ def test_one_part_of_a_share_can_be_corrected():
     study, _ = begun("counts")
     assert study.amend("m-1", "typo", successes=30).value == 0.6
     assert study.amend("m-1", "typo", trials=60).value == 0.5
-    with pytest.raises(ValueError, match="successes=30 cannot exceed trials=20"):
+    with pytest.raises(ValueError, match="`successes=30` cannot exceed `trials=20`"):
         study.amend("m-1", "typo", trials=20)
 
 

@@ -115,7 +115,7 @@ def test_another_block_than_the_one_asked_for_may_be_told():
 
 def test_the_first_answer_names_the_new_block_of_those_asked_together():
     study, jobs = asked(*({"option": name, "together": "ask-1"} for name in "ABC"))
-    sentence = r"ask-2 is meant for a new block, not named yet: say block= \(the day"
+    sentence = r"ask-2 is meant for a new block, not named yet: say `block=` \(the day"
     refused(study, lambda: study.tell(jobs[1], 1.0, se=0.1), sentence)
     study.tell(jobs[2], 1.0, se=0.1, block="Tue")
     assert study.tell(jobs[1], 1.1, se=0.1).block == "Tue"
@@ -128,7 +128,7 @@ def test_a_new_block_of_two_names_has_to_be_said():
     study, jobs = asked(*({"option": name, "together": "ask-1"} for name in "ABC"))
     study.tell(jobs[0], 1.0, se=0.1, block="Tue")
     study.tell(jobs[1], 1.0, se=0.1, block="Wed")
-    refused(study, lambda: study.tell(jobs[2], 1.0, se=0.1), "a new block, told in 'Tue' and 'Wed': say blo")
+    refused(study, lambda: study.tell(jobs[2], 1.0, se=0.1), "a new block, told in 'Tue' and 'Wed': say `blo")
     study.void("m-6", "wrong sample")
     assert study.tell(jobs[2], 1.0, se=0.1).block == "Tue"
 

@@ -134,12 +134,12 @@ def test_shares_are_no_differences():
     refused(
         study,
         lambda: study.tell(plus="A", minus="B", successes=50, trials=100),
-        r"successes= out of trials= are of one option; a share is no difference",
+        r"`successes=` out of `trials=` are of one option; a share is no difference",
     )
     refused(
         study,
         lambda: study.tell_many({"plus": ["A"], "minus": ["B"], "successes": [5], "trials": [10]}),
-        r"row 1 \(A\): successes= out of trials= are of one option",
+        r"row 1 \(A\): `successes=` out of `trials=` are of one option",
     )
 
 

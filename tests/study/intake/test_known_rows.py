@@ -134,7 +134,7 @@ def test_a_table_that_grows_row_by_row_is_told_row_by_row():
 
 def test_an_equal_row_of_another_table_is_not_guessed_about(study):
     with pytest.raises(
-        ValueError, match=r"1 row .* may have been told before.* \(row 3 = m-2\).*\"others\" if"
+        ValueError, match=r"1 row .* may have been told before.* \(row 3 = m-2\).*\"others\"` if"
     ):
         study.tell_many(table([OTHER[0], OTHER[2], *OTHER[1:2]]))
     with pytest.raises(ValueError, match=r"row 1: m-1 was told as A = 1\.0 .* the row says A = 1\.5"):

@@ -122,7 +122,7 @@ def test_unknown_fields_are_refused(plain):
         ({"bounds": [0.0, 5.0, 9.0]}, "must be a pair"),
         ({"noise": "heavy"}, "needs options that share nothing"),
         ({"scatter": "own"}, "needs options that share nothing"),
-        ({"looks": "once"}, 'go with looks="any time"'),
+        ({"looks": "once"}, 'go with `looks="any time"`'),
         ({"scale": "log", "span": 1e9}, "logarithm of a factor of at most 1e50; got 1e+09"),
         ({"schema": 2}, "it has schema 2; this noisewise reads 1"),
         ({"schema": 1.0}, "it has schema 1.0"),

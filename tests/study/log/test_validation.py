@@ -56,7 +56,7 @@ OUT_OF_RANGE = [
     (lambda s: s.tell(option="A", value=1e300, se=1.0), "must lie between -1e.50 and 1e.50"),
     (
         lambda s: s.tell_many({"option": ["B", "A"], "value": [1.0, -1e51], "se": [1.0, 1.0]}),
-        r"row 2 \(A\): value=",
+        r"row 2 \(A\): `value=",
     ),
     (lambda s: s.tell(option="A", value=1.0, se=1e-51), "se must lie between 1e-50 and 1e.50"),
     (

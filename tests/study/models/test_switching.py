@@ -185,7 +185,7 @@ def test_a_size_that_cannot_be_estimated_yet_withholds_the_certificate():
     assert reason.startswith(
         "the size of the deviations would be estimated from 4 more options than unknowns"
     )
-    assert "state deviation=" in reason
+    assert "state `deviation=" in reason
     study.switch(extra_scatter="estimate")
     assert "would be estimated from 0 repeats of options, and needs 20" in study.certificate().withheld[1]
     study.switch(deviation=0.3, extra_scatter=0.1)
@@ -269,7 +269,7 @@ def test_an_independent_study_keeps_the_features_that_are_named():
         ({}, "say what to switch"),
         ({"model": "cubic"}, "`model` must be one of"),
         ({"model": "linear"}, "nothing would change: the study uses the linear model already"),
-        ({"deviation": 0.3}, '`deviation` goes with model="linear\\+deviation"'),
+        ({"deviation": 0.3}, '`deviation` goes with `model="linear\\+deviation"`'),
         ({"extra_scatter": -1.0}, "`extra_scatter` must be a finite number above 0; got -1.0"),
         ({"extra_scatter": "lots"}, "`extra_scatter` must be a number above 0 or 'estimate'; got 'lots'"),
         ({"model": "linear+deviation", "deviation": 0.0}, "`deviation` must be a finite number above 0"),

@@ -283,7 +283,7 @@ def test_noise_that_goes_with_options_is_expected_of_them():
         ({"noise": [0.3, 0.3]}, "every noise level must be named once"),
         ({"menu": [(0.3,)]}, r"`menu` must be pairs \(sigma, cost\)"),
         ({"menu": [(0.3, 0.0)]}, "`cost` must be"),
-        ({"noise": 0.3, "menu": [(0.3, 1.0)]}, "say either noise="),
+        ({"noise": 0.3, "menu": [(0.3, 1.0)]}, "say either `noise="),
         ({"noise": 0.3, "paths": 1}, "`paths` must be"),
         ({"noise": 0.3, "eps": -1.0}, "`eps` must be"),
     ],

@@ -130,7 +130,7 @@ def test_a_run_that_has_grown_is_a_correction_and_not_a_second_run():
     text = "model_a,model_b,wins_a,wins_b,ties\nA,B,40,50,10\n"
     study = nw.create_study(options=["A", "B"], eps=0.1)
     study.import_from(table(text), "battles", run="march")
-    with pytest.raises(ValueError, match='say why with amend="reason"'):
+    with pytest.raises(ValueError, match='say why with `amend="reason"`'):
         study.import_from(table(text.replace("40,50", "90,90")), "battles", run="march")
     study.import_from(table(text.replace("40,50", "90,90")), "battles", run="march", amend="more battles")
     assert study.n_measurements == 1

@@ -68,10 +68,10 @@ def test_a_group_is_the_questions_of_its_tasks_taken_together():
 
 def test_several_tasks_metrics_and_filters_are_listed():
     with pytest.raises(
-        ValueError, match=r"choose one with task=: 'arithmetic', 'digits', 'digits_hard', 'words'"
+        ValueError, match=r"choose one with `task=`: 'arithmetic', 'digits', 'digits_hard', 'words'"
     ):
         read(SMALL)
-    with pytest.raises(ValueError, match=r"choose one with metric=: 'acc,none', 'acc_norm,none'"):
+    with pytest.raises(ValueError, match=r"choose one with `metric=`: 'acc,none', 'acc_norm,none'"):
         read(SMALL, task="digits")
     with pytest.raises(ValueError, match=r"filters of the metric 'exact_match'.*'exact_match,strict'"):
         read(SMALL, task="words", metric="exact_match")
@@ -152,11 +152,13 @@ def test_samples_cut_off_between_two_lines_are_noticed():
 def test_samples_without_results_beside_them_need_a_model(tmp_path):
     alone = tmp_path / DIGITS[0].name
     alone.write_bytes(DIGITS[0].read_bytes())
-    with pytest.raises(ValueError, match=r"which model answered, because there is no results_.* say option="):
+    with pytest.raises(
+        ValueError, match=r"which model answered, because there is no results_.* say `option="
+    ):
         read(alone, metric="acc")
     assert read(alone, metric="acc", option="mine").options == ["mine"]
     renamed = alone.rename(tmp_path / "mine.jsonl")
-    with pytest.raises(ValueError, match=r"nothing in it says the task: say task="):
+    with pytest.raises(ValueError, match=r"nothing in it says the task: say `task="):
         read(renamed, metric="acc", option="mine")
 
 

@@ -112,7 +112,7 @@ def test_files_in_different_units_are_refused(tmp_path):
     google = fixture("google-benchmark", "repetitions.json")
     microseconds = tmp_path / "us.json"
     microseconds.write_text(google.read_text().replace('"time_unit": "ns"', '"time_unit": "us"'))
-    with pytest.raises(ValueError, match=r"is in ns and .* in us: say unit="):
+    with pytest.raises(ValueError, match=r"is in ns and .* in us: say `unit="):
         nw.readers.read([google, microseconds], "google-benchmark")
     assert nw.readers.read([google, microseconds], "google-benchmark", unit="s").unit == "s"
 
@@ -132,7 +132,7 @@ def test_options_that_a_study_does_not_have_are_refused_added_or_skipped():
         KeyError, match=r"2 of 3 options are not in the catalogue \(2 options\): tac"
     ) as refused:
         study.import_from(HYPERFINE)
-    assert 'unknown="add" adds them, unknown="skip" leaves them out' in str(refused.value)
+    assert '`unknown="add"` adds them, `unknown="skip"` leaves them out' in str(refused.value)
     taken = study.import_from(HYPERFINE, unknown="skip")
     assert [one.option for one in taken] == ["sort data.txt"]
     assert "Left out, because they are not in the catalogue: tac data.txt, sort -r data.txt." in str(

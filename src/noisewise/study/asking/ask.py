@@ -220,7 +220,7 @@ class Decider:
         if probe is None:
             probe = usual_probe(self._analysis) if self._policy.name == RACE else OPTION
         if probe == DIFFERENCE and self._analysis.specification.value_scale.log:
-            raise ValueError('`probe` must be "option": a study with scale="log" takes no differences.')
+            raise ValueError('`probe` must be "option": a study with `scale="log"` takes no differences.')
         if probe == DIFFERENCE and int(self._allowed.sum()) < 2:
             raise ValueError("a difference needs two options, and only one of this study is not excluded.")
         if probe == DIFFERENCE:

@@ -49,12 +49,13 @@ UNITS = {
 UNUSUAL = 2.0 * math.log(5.0)
 #: What measurements may have in common, as it is told, and how it is said.
 LABELS = {
-    "instrument": "Instruments differ by an offset: with the instrument as block=",
-    "by": "Those who measured (by=) differ by an offset: with their names as block=",
-    "note": "What has the same note= differs from the rest by an offset: with the note as block=",
-    "key": "What has the same beginning of its key= differs from the rest by an offset: with that as block=",
-    "day": "Days differ by an offset: with the day of at= as block=",
-    "call": "What was told together differs from the rest by an offset: with one block= for each time",
+    "instrument": "Instruments differ by an offset: with the instrument as `block=`",
+    "by": "Those who measured (`by=`) differ by an offset: with their names as `block=`",
+    "note": "What has the same `note=` differs from the rest by an offset: with the note as `block=`",
+    "key": "What has the same beginning of its `key=` differs from the rest by an offset: with that as "
+    "`block=`",
+    "day": "Days differ by an offset: with the day of at= as `block=`",
+    "call": "What was told together differs from the rest by an offset: with one `block=` for each time",
 }
 #: Measurements in a run, runs at most as a part of the measurements, and places where a run may begin.
 SHORTEST, MOST_RUNS, MOST_PLACES = 3, 0.25, 1500
@@ -353,10 +354,11 @@ def variances(judged: Judged) -> Cause | None:
     fit = f"(reduced chi-square {number(rest.reduced)})"
     return judged.cause(
         VARIANCES,
-        f"Your error bars look like variances: their square roots fit {fit}. If they are, tell them as var=.",
+        f"Your error bars look like variances: their square roots fit {fit}. If they are, tell them as "
+        "`var=`.",
         judged.deviance_of(judged.columns, bare), rest, {"amend": "all", "se": "told as var"},
         unsure=f"If the error bars were variances, their square roots would fit as well {fit}. If they are, "
-        "tell them as var=.",
+        "tell them as `var=`.",
     )  # fmt: skip
 
 
@@ -385,7 +387,7 @@ def common_factor(judged: Judged) -> Cause | None:
         mean = f" where the value is the mean of about {round(factor**-2.0)}" if factor > 0.03 else ""
         kind, words = OVERSTATED, (
             f"Reduced chi-square {number(whole.reduced)}: your error bars look too large, like standard "
-            f"deviations of single readings{mean}. If so, tell sd= with n=. {fit}"
+            f"deviations of single readings{mean}. If so, tell `sd=` with `n=`. {fit}"
         )  # fmt: skip
     deviance += math.log(whole.freedom)
     return judged.cause(kind, words, deviance, rest, {"amend": "all", "se_times": factor})
@@ -446,7 +448,7 @@ def _tried(judged: Judged, found: Remedy, deviance: float) -> Cause | None:
         if not after.ok:
             return None
         numbers = {name: size for name, size in found.stated.items() if name in SIZES}
-        stated = " and ".join(f"{name}={scale.error(size)}" for name, size in numbers.items())
+        stated = " and ".join(f"`{name}={scale.error(size)}`" for name, size in numbers.items())
         words = (
             f"{why}; but {lacking}. These measurements look like {stated}: a number that is stated for that "
             "reason makes the confidence approximate"
@@ -479,7 +481,7 @@ def labelled_offsets(judged: Judged) -> list[Cause]:
         deviance += 2.0 * math.log(len(candidates))
         inside = ", within the blocks that there are," if _has_blocks(judged.columns) else ""
         as_well = " as well" if what in ("instrument", "by", "note", "key") else ""
-        words = f"{LABELS[what]}{inside} {rest.words}. Tell it as block={as_well}."
+        words = f"{LABELS[what]}{inside} {rest.words}. Tell it as `block={as_well}`."
         found.append(judged.cause(OFFSETS, words, deviance, rest, {"block": what}))
     return found
 
@@ -564,13 +566,13 @@ def offsets_in_order(judged: Judged) -> Cause | None:
     deviance, rest, first = best
     names = [name_of(judged.analysis, judged.columns, int(at)).rsplit(" of ", 1)[0] for at in first[:4]]
     more = f" and {len(first) - 4} more" if len(first) > 4 else ""
-    way_out = ": conditions changed as time went on. Give block=, such as the day or the batch."
+    way_out = ": conditions changed as time went on. Give `block=`, such as the day or the batch."
     if _has_blocks(judged.columns):
         way_out = ": conditions changed within your blocks as time went on; make the blocks shorter."
     return judged.cause(
         ORDER,
         f"What was told one after the other agrees, and changes {counted(len(first), 'time')}: from "
-        f"{', '.join(names)}{more} on. With a block= for each run {rest.words}{way_out}",
+        f"{', '.join(names)}{more} on. With a `block=` for each run {rest.words}{way_out}",
         deviance, rest, {"block": "runs", "from": [int(judged.columns.number[at]) for at in first]},
         rows=tuple(row_of(judged.analysis, judged.columns, int(at)) for at in first[:4]),
     )  # fmt: skip

@@ -142,14 +142,15 @@ def too_rough_for_logarithms(analysis: Analysis) -> list[str]:
     found = []
     for what, part, most, option in (
         ("error bars", parts.error, limits.error, parts.error_of),
-        ("readings behind means (sd=)", parts.scatter, limits.scatter, parts.scatter_of),
+        ("readings behind means (`sd=`)", parts.scatter, limits.scatter, parts.scatter_of),
     ):
         if part > most:
             verb = "are" if what == "error bars" else "scatter by"
             found.append(
                 f"{what} of {ids[option]} {verb} {number(100.0 * part)} % of its value, and may be at most "
                 f"{number(100.0 * most)} % for this eps, because the logarithm of a mean is not the mean of "
-                'logarithms: tell single readings (values=), or make a study without scale="log"; voiding '
+                'logarithms: tell single readings (`values=`), or make a study without `scale="log"`; '
+                "voiding "
                 "some of them would keep those that happen to be large"
             )
     return found
@@ -331,7 +332,7 @@ def _own_agreement(analysis: Analysis) -> tuple[int, list[str]]:
         return found.compared, []
     return found.compared, [
         f"measurements of {analysis.state.ids[found.worst]} differ from each other by more than their "
-        "readings scatter: something changed between them; give block= if days, plates or judges differ"
+        "readings scatter: something changed between them; give `block=` if days, plates or judges differ"
     ]
 
 

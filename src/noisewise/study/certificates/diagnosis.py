@@ -67,10 +67,10 @@ def explain(analysis: Analysis, check: Check) -> Check:
     pool = unequal_scatter(judged.columns, UNEQUAL)
     if pool is not None:
         linked = analysis.model.shares_information or is_linked(analysis.columns)
-        own = "" if linked else ', or make the study with scatter="own"'
+        own = "" if linked else ', or make the study with `scatter="own"`'
         remedies.append(
             f"Look for outlying readings within {judged.columns.pools[pool]}, or give readings that scatter "
-            f"differently an instrument= of their own, so that only equals are pooled{own}."
+            f"differently an `instrument=` of their own, so that only equals are pooled{own}."
         )
     if check.far_off is None and check.freedom > 0 and math.isfinite(check.reduced) and judged.sigma.size:
         misfit = check.p_value < SUSPICIOUS
@@ -171,7 +171,7 @@ def _in_words(judged: Judged, causes: list[Cause], misfit: bool) -> list[str]:
         fixes.append(analysis.model.way_out)
     in_blocks = any(columns.blocks[code] != NO_BLOCK for code in np.unique(columns.block))
     if not in_blocks and not any(one.kind in (ORDER, OFFSETS) for one in causes):
-        fixes.append("give block= if days, plates or judges differ")
+        fixes.append("give `block=` if days, plates or judges differ")
     fixes.append("use larger error bars")
     first = "Otherwise" if said else "Nothing that was tried explains it clearly. To fix it"
     return [*said, f"{first}, {'; or '.join(fixes)}."]

@@ -142,9 +142,11 @@ def _check_one_way(given: dict[str, Any]) -> None:
     if len(ways) > 1:
         raise ValueError(f"give exactly one of {WAYS} (got {', '.join(ways)}).")
     if given.get("n") is not None and "sd" not in ways:
-        raise ValueError(f"n= goes with sd=, the scatter of n readings; got n={given['n']!r} without it.")
+        raise ValueError(
+            f"`n=` goes with `sd=`, the scatter of n readings; got `n={given['n']!r}` without it."
+        )
     if given.get("level") is not None and "ci" not in ways:
-        raise ValueError(f"level= goes with ci=; got level={given['level']!r} without it.")
+        raise ValueError(f"`level=` goes with `ci=`; got `level={given['level']!r}` without it.")
 
 
 def _of_error(written: Written, given: dict[str, Any], noise_floor: float | None) -> Measured:
@@ -154,7 +156,7 @@ def _of_error(written: Written, given: dict[str, Any], noise_floor: float | None
     elif given.get("var") is not None:
         var = as_float("var", given["var"])
         if not (math.isfinite(var) and var >= 0.0):
-            raise ValueError(f"var={var!r} is not a variance; it must be a number above 0.")
+            raise ValueError(f"`var={var!r}` is not a variance; it must be a number above 0.")
         se = math.sqrt(var)
     elif given.get("ci") is not None:
         se = _of_interval(written.value, given["ci"], given.get("level"), notes)
@@ -174,7 +176,7 @@ def _one_of_two(se: Any, notes: list[str]) -> float:
     for side in sides:
         if not side >= 0.0 or math.isinf(side):
             raise ValueError(
-                f"se={side!r} is not a standard error, which is above 0. Did the columns lo/hi get swapped?"
+                f"`se={side!r}` is not a standard error, which is above 0. Did the columns lo/hi get swapped?"
             )
     if pair:
         notes.append(f"asymmetric error (-{sides[0]:g}, +{sides[1]:g}): the larger was used.")
@@ -185,7 +187,8 @@ def _raised(se: float, noise_floor: float | None, notes: list[str]) -> float:
     if noise_floor is None and se == 0.0:
         raise ValueError(
             "se is 0. An exact measurement would end the study by itself. "
-            "If it is below your instrument's resolution, make the study with noise_floor=, the least error "
+            "If it is below your instrument's resolution, make the study with `noise_floor=`, the "
+            "least error "
             "that you believe (e.g. 0.01)."
         )
     if noise_floor is not None and se < noise_floor:
@@ -205,7 +208,7 @@ def _of_interval(value: float, ci: Any, level: Any, notes: list[str]) -> float:
     level = USUAL_LEVEL if level is None else check_probability("level", level)
     if not low <= value <= high:
         raise ValueError(
-            f"ci=({low:g}, {high:g}) must contain the value {value:g}. Did lo and hi get swapped?"
+            f"`ci=({low:g}, {high:g})` must contain the value {value:g}. Did lo and hi get swapped?"
         )
     z = NormalDist().inv_cdf(0.5 + level / 2.0)
     down, up = value - low, high - value
@@ -219,12 +222,12 @@ def _of_scatter(value: float, given: dict[str, Any], logs: LogLimits | None) -> 
     sd = as_float("sd", given["sd"])
     if given.get("n") is None:
         raise ValueError(
-            f"sd={sd:g} is the scatter of single readings; I need the error of the reported value. "
-            "Give n= as well, or use se=."
+            f"`sd={sd:g}` is the scatter of single readings; I need the error of the reported value. "
+            "Give `n=` as well, or use `se=`."
         )
     if not 0.0 <= sd <= AMOUNT.most:
         raise ValueError(
-            f"sd={sd!r} is not a standard deviation; it must be a number above 0, at most {AMOUNT.most:g}."
+            f"`sd={sd!r}` is not a standard deviation; it must be a number above 0, at most {AMOUNT.most:g}."
         )
     n = check_count_within("n", given["n"], COUNT, least=2)
     rough = () if logs is None else note_if_rough("sd", sd, value, logs.scatter)
@@ -235,12 +238,12 @@ def _of_readings(
     given: dict[str, Any], lease: str, bounds: Bounds | None, logs: LogLimits | None
 ) -> Measured:
     if given.get("value") is not None:
-        raise ValueError("values=[...] brings its own value, the mean; leave value= out.")
+        raise ValueError("`values=[...]` brings its own value, the mean; leave `value=` out.")
     least = 2 if bounds is None else 1
     if not _is_list(given["values"]) or len(given["values"]) < least:
         raise ValueError(
             f"`values` must be a list of at least {'two readings' if least == 2 else 'one reading'}; got "
-            f"{given['values']!r}. For one reading give value={' and se=' if least == 2 else ''}."
+            f"{given['values']!r}. For one reading give `value=`{' and `se=`' if least == 2 else ''}."
         )
     positive = logs is not None
     readings = np.array(
@@ -292,18 +295,20 @@ def _is_list(values: Any) -> bool:
 
 def _of_counts(given: dict[str, Any]) -> Measured:
     if given.get("successes") is None or given.get("trials") is None:
-        raise ValueError("successes= and trials= go together; one of them is missing.")
+        raise ValueError("`successes=` and `trials=` go together; one of them is missing.")
     if given.get("value") is not None:
-        raise ValueError("successes= and trials= bring their own value; leave value= out.")
+        raise ValueError("`successes=` and `trials=` bring their own value; leave `value=` out.")
     if given.get("minus") is not None:
         raise ValueError(
-            "successes= out of trials= are of one option; a share is no difference. Tell both options, with "
-            "the same block= if they were tried side by side, or the difference itself as value= with se=."
+            "`successes=` out of `trials=` are of one option; a share is no difference. Tell both "
+            "options, with "
+            "the same `block=` if they were tried side by side, or the difference itself as `value=` "
+            "with `se=`."
         )
     trials = check_count_within("trials", given["trials"], COUNT)
     successes = check_count_within("successes", given["successes"], COUNT, least=0)
     if successes > trials:
-        raise ValueError(f"successes={successes} cannot exceed trials={trials}.")
+        raise ValueError(f"`successes={successes}` cannot exceed `trials={trials}`.")
     share = successes / trials
     usual = math.sqrt(share * (1.0 - share) / trials)
     # A mean of n numbers in [0, 1] is 1/(2√n)-sub-Gaussian whatever its expectation (Hoeffding).

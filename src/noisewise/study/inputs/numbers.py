@@ -120,11 +120,12 @@ def check_value(value: float, lease: str, *, positive: bool = False) -> float:
         raise ValueError(f"value is {value}. A measurement must be finite; use fail for a failed one{lease}.")
     if not VALUE.holds(value):
         raise ValueError(
-            f"value={value:g} must lie between {VALUE.least:g} and {VALUE.most:g}: change the unit."
+            f"`value={value:g}` must lie between {VALUE.least:g} and {VALUE.most:g}: change the unit."
         )
     if positive and value < AMOUNT.least:
         raise ValueError(
-            f'value={value:g} has no logarithm: in a study with scale="log" values are above 0. Use fail for '
-            f"a failed measurement{lease}, or make a study without scale= for values of any sign."
+            f'`value={value:g}` has no logarithm: in a study with `scale="log"` values are above 0. '
+            "Use fail for "
+            f"a failed measurement{lease}, or make a study without `scale=` for values of any sign."
         )
     return value

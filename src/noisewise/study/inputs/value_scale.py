@@ -219,7 +219,7 @@ class ValueScale:
         factor = check_amount("span", float(times[1]) if times else _number("span", given))
         if factor <= 1.0:
             raise ValueError(
-                '`span` is a factor in a study with scale="log", above 1: 3 or "3x" if no option has more '
+                '`span` is a factor in a study with `scale="log"`, above 1: 3 or "3x" if no option has more '
                 f"than three times the value of another; got {given!r}."
             )
         return math.log(factor)
@@ -248,7 +248,7 @@ def _plain(name: str, given: Any) -> Any:
         raise ValueError(
             f"`{name}` must be a number in the unit of your values; got {given!r}. If cells of your table "
             f"have per cent signs, values are hundredths: write {float(percent[1]) / 100.0:g}. Per cent of "
-            f'the best value need a study on the scale of logarithms: scale="{LOG}".'
+            f'the best value need a study on the scale of logarithms: `scale="{LOG}"`.'
         )
     return given
 

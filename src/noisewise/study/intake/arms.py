@@ -11,7 +11,7 @@ def check_arm(given: Mapping[str, Any], content: Mapping[str, Any], where: str) 
     """Refuse an arm that belongs to no study, or is a difference."""
     if "block" not in content or given.get("minus") is not None:
         raise ValueError(
-            f"{where}arm=True needs block=, the study that tried its options side by side, and is of one "
+            f"{where}arm=True needs `block=`, the study that tried its options side by side, and is of one "
             "option: a difference has two."
         )
     return True

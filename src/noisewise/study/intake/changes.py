@@ -52,8 +52,8 @@ def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> 
     said = {name: value for name, value in given.items() if value is not None}
     if not said:
         raise ValueError(
-            f"say what to correct about m-{number}: value=, option=, an error bar, block=, "
-            "instrument= or note=; got none of them."
+            f"say what to correct about m-{number}: `value=`, `option=`, an error bar, `block=`, "
+            "`instrument=` or `note=`; got none of them."
         )
     if state.keys.get(key := composed(str(said.get("key", "")).strip())) not in (None, number):
         raise ValueError(
@@ -120,14 +120,14 @@ def _told_as(number: int, old: dict[str, Any], said: dict[str, Any], *, says_err
         if not (says_error and brings):
             raise ValueError(
                 f"m-{number} is {successes} successes out of {trials} trials: correct it by "
-                "successes= and trials=, or say both its value and its error bar."
+                "`successes=` and `trials=`, or say both its value and its error bar."
             )
         return {}
     several = old.get("values")
     if several is not None and not says_error:
         if "value" in said:
             raise ValueError(
-                f"m-{number} has {len(several)} readings, which are kept: correct them with values=[...]."
+                f"m-{number} has {len(several)} readings, which are kept: correct them with `values=[...]`."
             )
         return {"values": several}
     value = {} if brings else {"value": old["value"]}
@@ -135,7 +135,7 @@ def _told_as(number: int, old: dict[str, Any], said: dict[str, Any], *, says_err
         if value and (several is not None or kind == BOUNDED):
             raise ValueError(
                 f"m-{number} is {NAMES_OF_KINDS[kind]}, whose error follows from the readings: correct it by "
-                "value= or values=[...], or say both its value and its error bar."
+                "`value=` or `values=[...]`, or say both its value and its error bar."
             )
         if kind == READINGS and ways and ways <= {"sd", "n"}:
             value |= {"sd": said.get("sd", _sd_of(old)), "n": said.get("n", old["readings"])}
@@ -154,9 +154,9 @@ def _amended_items(state: State, number: int, said: dict[str, Any], kept: dict[s
     old = state.told[number - 1]
     others = [name for name in said if name not in ("items", "key", "by", "note", "at", "cost")]
     if others or old.get("kind") != ITEMS:
-        what = f"{others[0]}=" if others else "items="
+        what = f"{others[0]}=" if others else "`items=`"
         raise ValueError(
-            f"m-{number} cannot be corrected by {what}: what holds items is corrected by items= with the "
+            f"m-{number} cannot be corrected by {what}: what holds items is corrected by `items=` with the "
             "right values of some of them, and only that; otherwise void it, and tell it as it should be."
         )
     content = amended_items(state, number, said["items"]) if "items" in said else old

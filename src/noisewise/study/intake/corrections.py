@@ -29,10 +29,10 @@ def changes_in_words(state: State, changes: Sequence[Change]) -> str:
     more = len(changes) - NAMED
     rest = f"; and {more} more like these" if more > 0 else ""
     loose = any(not {"key", "job"} & set(change.body) for change in changes)
-    own = '; if they are measurements of their own, repeat="others"' if loose else ""
+    own = '; if they are measurements of their own, `repeat="others"`' if loose else ""
     return (
         f"{'; '.join(shown)}{rest}. Nothing was told: if these are corrections, say why with "
-        f'amend="reason"{own}.'
+        f'`amend="reason"`{own}.'
     )
 
 

@@ -122,7 +122,8 @@ def find_job(state: State, job: Any, where: str = "") -> Job:
     """A suggestion by itself or by its id."""
     if isinstance(job, list | tuple | set):
         raise TypeError(
-            f"`job` must be one suggestion; got {len(job)} in a {type(job).__name__}. ask() returns a list: "
+            f"`job` must be one suggestion; got {len(job)} in a {type(job).__name__}. `ask()` returns "
+            "a list: "
             "(job,) = study.ask(), or tell each of them."
         )
     if hasattr(job, "columns") or isinstance(job, Mapping):
@@ -131,7 +132,7 @@ def find_job(state: State, job: Any, where: str = "") -> Job:
     if not isinstance(id, str) or id not in state.jobs:
         recent = ", ".join(list(state.jobs)[-3:]) or "none"
         option = (
-            f" {id!r} is an option: say option={id!r}." if isinstance(id, str) and id in state.index else ""
+            f" {id!r} is an option: say `option={id!r}`." if isinstance(id, str) and id in state.index else ""
         )
         raise KeyError(
             f"{where}`job` must be a suggestion of this study (the latest: {recent}); got {id!r}.{option}"
@@ -198,17 +199,17 @@ def find_probe(state: State, given: dict[str, Any], job: Job | None, where: str)
         one, other = pair_asked(job, given, where)
         return one, find_option(state, other, where)
     if (plus is None) != (minus is None):
-        raise ValueError(f"{where}plus= and minus= go together: a difference has two options.")
+        raise ValueError(f"{where}`plus=` and `minus=` go together: a difference has two options.")
     ways = [
         name for name, value in (("job", job), ("option", option), ("plus, minus", plus)) if value is not None
     ]
     if len(ways) > 1 and not (job and option is not None and str(option) == job.option):
         raise ValueError(
-            f"{where}say what was measured in one way: a job, option=, or plus= and minus= "
+            f"{where}say what was measured in one way: a job, `option=`, or `plus=` and `minus=` "
             f"(got {', '.join(ways)})."
         )
     if not ways:
-        raise ValueError(f"{where}say what was measured: a job, option=, or plus= and minus=.")
+        raise ValueError(f"{where}say what was measured: a job, `option=`, or `plus=` and `minus=`.")
     if plus is not None:
         one, other = find_option(state, plus, where), find_option(state, minus, where)
         if one == other:
@@ -226,5 +227,6 @@ def check_pair(state: State, option: str, minus: str, where: str) -> None:
         raise ValueError(
             f"{where}{option} - {minus} would be pair number {MOST_PAIRS + 1}: the {state.model.model} model "
             f"keeps at most {MOST_PAIRS} distinct pairs, because every compared option is tied to every "
-            f"other. Compare all options with a few references, measure them directly, or use model={others}."
+            "other. Compare all options with a few references, measure them directly, or use "
+            f"`model={others}`."
         )

@@ -183,7 +183,7 @@ def _corrected(state: State, changes: list[ItemChange], reason: str | None) -> l
         rest = f"; and {more} more like these" if more > 0 else ""
         raise ValueError(
             f"{'; '.join(map(str, changes[:NAMED]))}{rest}. Nothing was told: if these are corrections, say "
-            'why with amend="reason".'
+            'why with `amend="reason"`.'
         )
     told: dict[int, dict[str, float]] = {}
     for change in changes:

@@ -25,26 +25,28 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
     question, kind = state.specification, content["kind"]
     if job is not None and job.items and kind == NONE:
         raise ValueError(
-            f"{where}{job.id} asks for {len(job.items)} items: tell items={{{job.items[0]!r}: ...}} (or a "
+            f"{where}{job.id} asks for {len(job.items)} items: tell `items={{{job.items[0]!r}: ...}}` (or a "
             "table with a column item); a number without error bar says nothing about them."
         )
     if question.items is not None and kind == NONE:
         raise ValueError(
-            f"{where}this study measures options on its items: tell items={{...}} (or a table with a "
-            "column item); a number without error bar says nothing about them. Others need se=."
+            f"{where}this study measures options on its items: tell `items={{...}}` (or a table with a "
+            "column item); a number without error bar says nothing about them. Others need `se=`."
         )
     if question.noise != HEAVY:
         return
     if kind in (NONE, READINGS):
         raise ValueError(
-            f'{where}this study reckons with errors of any tails (noise="{HEAVY}"), so every measurement '
-            "needs an error bar that was known before (se=, var=, ci=), or successes= and trials=: the "
+            f'{where}this study reckons with errors of any tails (`noise="{HEAVY}"`), so every measurement '
+            "needs an error bar that was known before (`se=`, `var=`, `ci=`), or `successes=` and "
+            "`trials=`: the "
             "scatter of a few readings says little about rare large errors."
         )
     if minus is not None or content.get("block") is not None:
         raise ValueError(
-            f'{where}this study reckons with errors of any tails (noise="{HEAVY}"), which needs options that '
-            "are measured one by one: it takes neither differences (minus=) nor blocks."
+            f'{where}this study reckons with errors of any tails (`noise="{HEAVY}"`), which needs '
+            "options that "
+            "are measured one by one: it takes neither differences (`minus=`) nor blocks."
         )
 
 

@@ -34,9 +34,9 @@ def broken_promise(state: State) -> str | None:
     if state.items:
         return "items were told, which all options share, and a bound for one look does not hold for them"
     if state.specification.bounds is not None:
-        return "a bound for one look does not hold for bounded readings (bounds=)"
+        return "a bound for one look does not hold for bounded readings (`bounds=`)"
     if state.specification.noise == HEAVY:
-        return f'a bound for one look does not hold for errors of any tails (noise="{HEAVY}")'
+        return f'a bound for one look does not hold for errors of any tails (`noise="{HEAVY}"`)'
     if not (count := chosen_by_looking(state)):
         return None
     return (
@@ -55,13 +55,13 @@ def switched_looks(state: State, looks: Any) -> dict[str, str]:
     if looks == ANY_TIME:
         raise ValueError(
             f'`looks` cannot be switched from "{ONCE}" to "{ANY_TIME}": whoever looked by now may have gone '
-            f'on because of what was seen. Make a new study, with looks="{ANY_TIME}", and tell it what is '
+            f'on because of what was seen. Make a new study, with `looks="{ANY_TIME}"`, and tell it what is '
             "measured from now on."
         )
     if broken := broken_promise(state):
         raise ValueError(
             f'`looks` cannot be switched to "{ONCE}": {broken}. Make a new study, with '
-            f'looks="{ONCE}", and tell it only '
+            f'`looks="{ONCE}"`, and tell it only '
             "what was not chosen by looking."
         )
     return {"looks": ONCE, "costs": COST}
@@ -71,7 +71,7 @@ def check_blind(policy: str, looks: Any) -> str:
     """Refuse a policy that looks at values where bounds hold for one look only."""
     if looks == ONCE and policy not in BLIND:
         raise ValueError(
-            f'`policy` must be {" or ".join(BLIND)} with looks="{ONCE}"; got {policy!r}, which looks at '
+            f'`policy` must be {" or ".join(BLIND)} with `looks="{ONCE}"`; got {policy!r}, which looks at '
             "values: measurements that were chosen by looking need a bound that holds at any time."
         )
     return policy

@@ -105,12 +105,12 @@ def choose_model(model: Any, span: Any, deviation: Any, extra_scatter: Any) -> M
     span = None if span is None else check_amount("span", span)
     if span is None and facts.needs_span:
         raise ValueError(
-            f'`span` must be given for model="{model}": a number, in the unit of your values, by which no '
+            f'`span` must be given for `model="{model}"`: a number, in the unit of your values, by which no '
             "two options differ more; got None. A generous one costs little."
         )
     if deviation is not None and not facts.has_deviation:
         others = named_models(lambda other: other.has_deviation)
-        raise ValueError(f'`deviation` goes with model={others}; got it with model="{model}".')
+        raise ValueError(f'`deviation` goes with `model={others}`; got it with `model="{model}"`.')
     size = ESTIMATE if deviation is None and facts.has_deviation else _size("deviation", deviation)
     return ModelChoice(model, span, size, _size("extra_scatter", extra_scatter))
 
@@ -121,14 +121,15 @@ def switched(
     """The model after a change; what is not said stays as it is, and an extra scatter of 0 takes it away."""
     if all(given is None for given in (model, span, deviation, extra_scatter)):
         raise ValueError(
-            "say what to switch: model=, deviation=, extra_scatter=, span= or looks=; got none of them."
+            "say what to switch: `model=`, `deviation=`, `extra_scatter=`, `span=` or `looks=`; got "
+            "none of them."
         )
     name = now.model if model is None else facts_of(model).name
     if facts_of(name).uses_features and not has_features:
         others = named_models(lambda facts: not facts.uses_features)
         raise ValueError(
             f"`model` must be {others} for a study that was made without features; got {name!r}. "
-            "Make a new study, naming features=, and tell it the same measurements."
+            "Make a new study, naming `features=`, and tell it the same measurements."
         )
     if span is not None and now.span is not None and float(span) != now.span:
         raise ValueError(

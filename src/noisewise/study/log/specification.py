@@ -208,10 +208,10 @@ def _check_as_new(found: Specification) -> None:
             raise ValueError(f"`{name}` must be as a new study has it, {checked[name]!r}; got {value!r}.")
     if found.looks == ONCE and found.policy.name not in BLIND:
         raise ValueError(
-            f'`policy` must be {" or ".join(BLIND)} with looks="{ONCE}"; got {found.policy.name!r}.'
+            f'`policy` must be {" or ".join(BLIND)} with `looks="{ONCE}"`; got {found.policy.name!r}.'
         )
     if found.first_model.uses_features and not found.catalogue.features:
-        raise ValueError(f'`features` must name at least one column for model="{found.model}"; got none.')
+        raise ValueError(f'`features` must name at least one column for `model="{found.model}"`; got none.')
 
 
 def check_question(
@@ -328,57 +328,59 @@ def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) 
     if checked["items"] is not None and chosen.uses_features:
         raise ValueError(
             f"`items` need options that are compared item by item; the {chosen.model} model compares them by "
-            'their features. Leave `items` out, or use model="independent".'
+            'their features. Leave `items` out, or use `model="independent"`.'
         )
     if scatter == OWN and chosen.uses_features:
         raise ValueError(
-            f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '
-            'Leave it out, or use model="independent".'
+            f'`scatter="own"` needs options that share nothing; in the {chosen.model} model scatter is '
+            "pooled. "
+            'Leave it out, or use `model="independent"`.'
         )
     if scatter == OWN and chosen.extra_scatter is not None:
         raise ValueError(
-            'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot '
+            '`scatter="own"` and `extra_scatter` exclude each other: scatter that readings do not show '
+            "cannot "
             "be told from their own. Leave one of them out."
         )
 
 
 def check_tails(chosen: ModelChoice, looks: str | None) -> None:
     """Refuse what errors of any tails do not go with: all that is known of them is their variance."""
-    heavy = f'noise="{HEAVY}"'
+    heavy = f'`noise="{HEAVY}"`'
     if chosen.uses_features:
-        raise ValueError(f'{heavy} needs options that share nothing: use model="independent".')
+        raise ValueError(f'{heavy} needs options that share nothing: use `model="independent"`.')
     if chosen.extra_scatter == ESTIMATE:
         raise ValueError(
             f"{heavy} needs `extra_scatter` as a number, or none: it is estimated as if errors were normal."
         )
     if looks == ONCE:
-        raise ValueError(f'{heavy} goes with looks="{ANY_TIME}": a bound for one look needs normal errors.')
+        raise ValueError(f'{heavy} goes with `looks="{ANY_TIME}"`: a bound for one look needs normal errors.')
 
 
 def _check_symmetric(checked: dict[str, Any], chosen: ModelChoice) -> None:
     """Refuse what paired rounds do not go with."""
-    said = f'noise="{SYMMETRIC}"'
+    said = f'`noise="{SYMMETRIC}"`'
     if chosen.uses_features or chosen.extra_scatter is not None:
         raise ValueError(
             f"{said} compares options round by round: it needs options that share nothing, and no extra "
-            'scatter. Use model="independent".'
+            'scatter. Use `model="independent"`.'
         )
     if checked["looks"] == ONCE:
-        raise ValueError(f'{said} goes with looks="{ANY_TIME}".')
+        raise ValueError(f'{said} goes with `looks="{ANY_TIME}"`.')
     if checked["items"] is not None:
         raise ValueError(f"{said} takes rounds as they come; leave `items`, a pool of them, out.")
     if checked["scale"] != LOG and checked["bounds"] is None:
         raise ValueError(
-            f'{said} needs scale="{LOG}", for ratios, or `bounds` that no value can lie outside of.'
+            f'{said} needs `scale="{LOG}"`, for ratios, or `bounds` that no value can lie outside of.'
         )
 
 
 def _check_logarithms(checked: dict[str, Any]) -> None:
     """Refuse what logarithms do not go with."""
-    said = f'scale="{LOG}"'
+    said = f'`scale="{LOG}"`'
     if checked["noise"] == HEAVY:
         raise ValueError(
-            f'{said} does not go with noise="{HEAVY}": the logarithm of a value with an error of any tails '
+            f'{said} does not go with `noise="{HEAVY}"`: the logarithm of a value with an error of any tails '
             "is off by an unknown amount. Take logarithms yourself, if you know their own error bars."
         )
     if (span := checked["span"]) is not None and span > math.log(AMOUNT.most) + 1e-9:
@@ -397,7 +399,7 @@ def _check_one_look(checked: dict[str, Any]) -> None:
     for name in ("items", "bounds"):
         if checked[name] is not None:
             raise ValueError(
-                f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
+                f'`{name}` go with `looks="{ANY_TIME}"`: a bound for one look does not hold for them.'
             )
 
 

@@ -160,12 +160,12 @@ def _check_content(state: "State", body: dict[str, Any], number: int | None = No
         if kind == COUNTS:
             raise FlawError("a share of successes was told as a difference, which it is not")
     if state.specification.value_scale.log and not _has_logarithm(body):
-        raise FlawError(f"value={body['value']!r} was told where logarithms are taken, and it has none")
+        raise FlawError(f"`value={body['value']!r}` was told where logarithms are taken, and it has none")
     if kind in _WITH_SIGMA or kind in (BOUNDED, ITEMS):
         _within(body, "sigma", AMOUNT)
     elif kind in _WITHOUT_SIGMA:
         if "sigma" in body:
-            raise FlawError(f"sigma={body['sigma']!r} was told for a measurement whose error is estimated")
+            raise FlawError(f"`sigma={body['sigma']!r}` was told for a measurement whose error is estimated")
     else:
         raise FlawError(f"its error bar is of an unknown kind, {kind!r}")
     for name in ("readings", "scatter", "shown"):
@@ -316,7 +316,7 @@ def _check_switch(state: "State", body: dict[str, Any]) -> None:
     if model.uses_features and state.whitening is None:
         raise FlawError(f"the {model.model} model needs features, and this study has none")
     if body.get("looks", ONCE) != ONCE:
-        raise FlawError(f"looks={body['looks']!r} cannot be switched to")
+        raise FlawError(f"`looks={body['looks']!r}` cannot be switched to")
 
 
 def _known_option(state: "State", body: dict[str, Any], name: str) -> None:

@@ -138,9 +138,9 @@ class Linear(StudyModel):
     radius = "normal mixtures over the weights of the features, centred on the truth, from differences"
     blame = "the linear model, the error bars or some measurements are wrong"
     if_nothing_is_wrong: ClassVar[str | None] = (
-        f'If nothing is wrong, features miss something: switch to model="{DEVIATION}".'
+        f'If nothing is wrong, features miss something: switch to `model="{DEVIATION}"`.'
     )
-    way_out = f'switch to model="{INDEPENDENT}", which assumes no features'
+    way_out = f'switch to `model="{INDEPENDENT}"`, which assumes no features'
 
     def __init__(self, state: State) -> None:
         super().__init__(state)

@@ -115,7 +115,7 @@ class LinearDeviation(Linear):
         return (
             f"{name} lies {number(abs(apart), 2)} standard errors from the weighted sum of its features, "
             f"where deviations have size {size}: it is not like the others. Void its "
-            'measurements if they are wrong, or switch to model="independent"'
+            'measurements if they are wrong, or switch to `model="independent"`'
         )
 
     def prior_parts(self, deviation: float) -> tuple[float, Floats]:

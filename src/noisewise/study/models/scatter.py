@@ -247,8 +247,8 @@ def settle(
 def _or_give(pool: str, members: int, lacking: Mask) -> str:
     """What helps beside repeating; where only some have no error bar, the others do without them."""
     if pool != WITHOUT_ERROR_BARS or lacking.all():
-        return "or give se="
-    return f"void the {counted(members, 'measurement')} without error bars, or give se="
+        return "or give `se=`"
+    return f"void the {counted(members, 'measurement')} without error bars, or give `se=`"
 
 
 def _own(
@@ -284,10 +284,10 @@ def _without_scatter(sums: OwnReadings) -> list[str]:
     """Why one look at readings says nothing about their scatter; empty if it does."""
     if (sums.readings > 1.0).any() and not (sums.squares > 0.0).any():
         return [
-            "all readings of an option agree to the last digit: give noise_floor=, the resolution of values"
+            "all readings of an option agree to the last digit: give `noise_floor=`, the resolution of values"
         ]
     if not (sums.readings > 1.0).any():
-        return ["every option has a single reading and no error bar: give se=, or read some options again"]
+        return ["every option has a single reading and no error bar: give `se=`, or read some options again"]
     return []
 
 

@@ -261,7 +261,7 @@ def _waiting(choice: ModelChoice, given: Likelihood) -> dict[str, str]:
     if "deviation" in choice.estimates and (freedom := max(0, given.options - given.rank)) < LEAST_FREEDOM:
         reasons[MORE_OPTIONS] = (
             f"the size of the deviations would be estimated from {freedom} more options than unknowns, and "
-            f"needs {LEAST_FREEDOM}: measure more options, or state deviation="
+            f"needs {LEAST_FREEDOM}: measure more options, or state `deviation=`"
         )
     if "extra_scatter" in choice.estimates:
         apart = choice.deviation is not None
@@ -270,7 +270,7 @@ def _waiting(choice: ModelChoice, given: Likelihood) -> dict[str, str]:
             what = "repeats of options" if apart else "more measurements than unknowns"
             reasons[MORE_REPEATS] = (
                 f"the extra scatter would be estimated from {freedom} {what}, and needs {LEAST_FREEDOM}: "
-                "repeat measurements, or state extra_scatter="
+                "repeat measurements, or state `extra_scatter=`"
             )
     return reasons
 
@@ -410,7 +410,7 @@ class Remedy(NamedTuple):
         said = []
         for name, value in self.switch.items():
             size = stated.get("deviation") if name == "model" else stated[name]
-            said.append(f'{name}="{value}"' + ("" if size is None else f" (size {scale.error(size)})"))
+            said.append(f'`{name}="{value}"`' + ("" if size is None else f" (size {scale.error(size)})"))
         return " with ".join(said)
 
 

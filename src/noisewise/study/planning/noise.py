@@ -132,8 +132,8 @@ def _so_far(analysis: Analysis) -> NoiseLevels:
     barred = analysis.columns.kind != KINDS.index(NONE)
     if not barred.size:
         raise ValueError(
-            "`noise` must say how noisy measurements will be, such as noise=0.3 or "
-            "noise=[(0.3, 0.9), (0.03, 0.1)] with shares: nothing was measured yet."
+            "`noise` must say how noisy measurements will be, such as `noise=0.3` or "
+            "`noise=[(0.3, 0.9), (0.03, 0.1)]` with shares: nothing was measured yet."
         )
     stated, extra = analysis.stated.estimated, analysis.sizes.extra_scatter
     if analysis.columns.arm is not None and usual_probe(analysis) == DIFFERENCE:

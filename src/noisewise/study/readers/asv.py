@@ -128,7 +128,7 @@ def _check_some(file: ResultFile, rows: list[ReadRow], names: str, benchmark: st
         raise file.refuse(f"there is no result of a benchmark {benchmark!r}.")
     if names == "commit" and len(rows) > 1:
         raise file.refuse(
-            f"there are {len(rows)} results for one commit ({listed(called)}): say which with benchmark=."
+            f"there are {len(rows)} results for one commit ({listed(called)}): say which with `benchmark=`."
         )
 
 

@@ -106,7 +106,7 @@ def _check_once(file: ResultFile, battles: list[Battle]) -> None:
             raise file.refuse(
                 f"{one.place}: item {printable(one.item)!r} was battled over by {pairs}. All pairs of "
                 "differences from the same items count the same answers twice: if one model stands in every "
-                "battle, name it with baseline=; else give every pair items of its own."
+                "battle, name it with `baseline=`; else give every pair items of its own."
             )
 
 

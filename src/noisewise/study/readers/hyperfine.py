@@ -58,7 +58,7 @@ def _check_exit_codes(result: JsonPart, option: str) -> None:
             ended = "was killed by a signal" if code.value is None else f"ended with exit code {code.value}"
             raise result.refuse(
                 f"({option!r}): run {run} {ended}, so its time is not that of a success; "
-                'exit_codes="any" takes it all the same.'
+                '`exit_codes="any"` takes it all the same.'
             )
 
 

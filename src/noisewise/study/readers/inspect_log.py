@@ -121,16 +121,18 @@ def _check_complete(header: JsonPart) -> None:
         said = "" if error is None or error.get("message") is None else f": {error['message'].text()[:120]}"
         raise header["status"].refuse(
             f"is {status!r}{printable(said)}. Samples that came first are no random part of all: run it "
-            'again (inspect eval-retry), or say status="any".'
+            'again (inspect eval-retry), or say `status="any"`.'
         )
     if (invalid := header.get("invalidated")) is not None and invalid.value is True:
-        raise invalid.refuse('is true: samples of it were invalidated; status="any" takes them all the same.')
+        raise invalid.refuse(
+            'is true: samples of it were invalidated; `status="any"` takes them all the same.'
+        )
 
 
 def _model(spec: JsonPart) -> str:
     model = spec["model"].text()
     if model in ("none", "none/none"):
-        raise spec["model"].refuse("names no model, and so nothing to compare: say option=.")
+        raise spec["model"].refuse("names no model, and so nothing to compare: say `option=`.")
     return model
 
 

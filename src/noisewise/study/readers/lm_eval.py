@@ -30,7 +30,7 @@ def choose_metric(file: ResultFile, known: Sequence[str], asked: str | None) -> 
         return fits[0]
     if fits:
         what = "metrics" if asked is None else f"filters of the metric {printable(asked)!r}"
-        raise file.refuse(f"it has several {what}; choose one with metric=: {quoted(fits)}.")
+        raise file.refuse(f"it has several {what}; choose one with `metric=`: {quoted(fits)}.")
     asked = asked or ""
     raise file.refuse(
         f"it has no metric {printable(asked)!r}; it has {quoted(names) or 'none'}.{nearest(asked, names)}"
@@ -126,8 +126,8 @@ class _Mean(NamedTuple):
             raise self.part.refuse(
                 f"is {self.value:g} for {self.n} questions"
                 f"{'' if self.se is not None else ' without an error bar'}"
-                ', which does not say whether each is right or wrong: say how="counts" if so, or '
-                'how="values".'
+                ', which does not say whether each is right or wrong: say `how="counts"` if so, or '
+                '`how="values"`.'
             )
         if share and self.successes is None:
             raise self.part.refuse(f"is {self.value!r}, which is no share of {self.n} questions.")
@@ -176,7 +176,7 @@ def read(
     fields = means[0].fields(how) if chosen not in groups else _together(results[chosen], key, means)
     model = model_of(whole)
     if option is None and model is None:
-        raise file.refuse("it does not say which model it is about: say option=.")
+        raise file.refuse("it does not say which model it is about: say `option=`.")
     date = whole.get("date")
     fields |= {
         "option": option or model,
@@ -347,14 +347,14 @@ def _beside(file: ResultFile, task: str | None, option: str | None) -> _Beside:
     if task is None and named is None:
         raise file.refuse(
             "its name is not samples_TASK_DATE.jsonl, as lm-eval writes it, and nothing in it says the task: "
-            "say task=."
+            "say `task=`."
         )
     found = None if named is None else file.sibling(f"results_{named['date']}.json")
     results = None if found is None else found.json()
     model = option or (None if results is None else model_of(results))
     if model is None:
         wanted = "" if named is None else f", because there is no results_{named['date']}.json beside it"
-        raise file.refuse(f"it does not say which model answered{wanted}: say option=.")
+        raise file.refuse(f"it does not say which model answered{wanted}: say `option=`.")
     return _Beside(task or (named["task"] if named is not None else ""), model, results)
 
 

@@ -74,12 +74,12 @@ class NamedColumns:
             if role not in self.columns:
                 there = self._columns()
                 raise self.file.refuse(
-                    f"{role} is no known column of {there}; name it by choosing {role}=COLUMN."
+                    f"{role} is no known column of {there}; name it by choosing `{role}=COLUMN`."
                 )
             if role in self._several:
                 first, second, *_ = self._several[role]
                 raise self.file.refuse(
-                    f"{first!r} and {second!r} could both be {role}; name it by choosing {role}=COLUMN."
+                    f"{first!r} and {second!r} could both be {role}; name it by choosing `{role}=COLUMN`."
                 )
 
     def unused(self) -> list[str]:

@@ -33,7 +33,7 @@ def read(
         lost += "sd" in told
         key = f"pytest-benchmark {run} {benchmark['fullname'].text()}"
         rows.append(ReadRow(benchmark.place, {"option": benchmark[names].text(), **told, "key": key}))
-    refuse_twice(rows, file, ' Call them by names="fullname".' if names != "fullname" else "")
+    refuse_twice(rows, file, ' Call them by `names="fullname"`.' if names != "fullname" else "")
     return Readout(rows, unit=scale.unit, notes=_about_lost(lost))
 
 

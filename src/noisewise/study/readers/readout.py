@@ -111,7 +111,8 @@ class Readout:
             where = f"{self.files[0]!r}: " if self.files else ""
             raise ValueError(
                 f"{where}only one option can be called {name!r}, and there are {len(names)} "
-                f"({', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}): say which with only=."
+                f"({', '.join(map(repr, names[:3]))}{', …' if len(names) > 3 else ''}): say which with "
+                "`only=`."
             )
         rows = [replace(row, fields={**row.fields, "option": name}) for row in self.rows]
         return replace(self, rows=rows)
@@ -133,7 +134,7 @@ def joined(readings: Sequence[Readout], reader: str) -> Readout:
     if len(units) > 1:
         (first, here), (second, there), *_ = units.items()
         raise ValueError(
-            f"{here!r} is in {first} and {there!r} in {second}: say unit=, or read them one by one."
+            f"{here!r} is in {first} and {there!r} in {second}: say `unit=`, or read them one by one."
         )
     goals = {one.better: one.files[0] for one in readings if one.better is not None}
     if len(goals) > 1:

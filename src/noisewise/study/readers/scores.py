@@ -33,7 +33,7 @@ def choose_one(file: ResultFile, what: str, known: Sequence[str], asked: str | N
             return names[0]
         if not names:
             raise file.refuse(f"it has no {what}.")
-        raise file.refuse(f"it has several {what}s; choose one with {what}=: {quoted(names)}.")
+        raise file.refuse(f"it has several {what}s; choose one with `{what}=`: {quoted(names)}.")
     if asked in names:
         return asked
     raise file.refuse(
@@ -111,8 +111,9 @@ def tell_scores(
         return Readout(_as_items(scores, whole), notes=notes, better=better)
     if telling.how is None:
         notes.append(
-            'Scores that do not lie from 0 to 1 are told as single readings; how="items" compares them item '
-            "by item, in a study with bounds=."
+            'Scores that do not lie from 0 to 1 are told as single readings; `how="items"` compares '
+            "them item "
+            "by item, in a study with `bounds=`."
         )
     rows = [_summed(file, scores, option, whole, how, key(option)) for option in _options(scores)]
     return Readout(rows, notes=notes, better=better, of_items=True)
@@ -168,11 +169,11 @@ def _about_gaps(gaps: Sequence[ItemScore], dropped: bool) -> str:
     if dropped:
         return (
             f"{what}: items are compared for all options alike, and none can be left out for one of them; "
-            "missing=0 tells it as failed."
+            "`missing=0` tells it as failed."
         )
     return (
         f"{what}: one that could not be measured counts as failed, or results would depend on what was left "
-        'out; missing=0 tells it so, and how="counts" with missing="drop" leaves it out.'
+        'out; `missing=0` tells it so, and `how="counts"` with `missing="drop"` leaves it out.'
     )
 
 
@@ -224,8 +225,8 @@ def _counted(
     for one, value in zip(mine, values, strict=True):
         if value not in (0.0, 1.0):
             raise file.refuse(
-                f"{one.place}: {value:g} is neither a success nor a failure; leave how= out to tell items, "
-                'or say how="values".'
+                f"{one.place}: {value:g} is neither a success nor a failure; leave `how=` out to tell items, "
+                'or say `how="values"`.'
             )
     if not values:
         raise file.refuse(f"{printable(option)} has no scores.")

@@ -43,7 +43,7 @@ def check_version(part: JsonPart, known: Iterable[int], tool: str, version: str)
         listed = ", ".join(map(str, numbers))
         raise part.refuse(
             f"must be {listed}, the versions of {tool} that are read; got {printable(said[:40])!r}. If its "
-            'fields are still the same, version="any" reads it all the same.'
+            'fields are still the same, `version="any"` reads it all the same.'
         )
 
 

@@ -118,7 +118,8 @@ class Processes(Threads):
             pickle.dumps(measure)
         except Exception as problem:
             raise TypeError(
-                '`measure` must be a function at the top of a module for on="processes", so that others can '
+                '`measure` must be a function at the top of a module for `on="processes"`, so that '
+                "others can "
                 f"import it; got {measure!r} ({problem})."
             ) from None
         import multiprocessing

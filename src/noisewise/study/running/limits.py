@@ -42,7 +42,7 @@ class Limits:
         if left is not None and "measurements" not in self._budget:
             self._budget["measurements"] = max(0, left)
         if until == SPENT and not self._budget:
-            raise ValueError('until="spent" needs a budget: of measurements, cost or seconds.')
+            raise ValueError('`until="spent"` needs a budget: of measurements, cost or seconds.')
 
     @property
     def seconds(self) -> float:

@@ -33,7 +33,7 @@ def fields_of(job: Job, returned: Any) -> dict[str, Any]:
                 hint = nearest(str(name), list(FIELDS))
                 raise ValueError(f"it said {name!r}, which is no field of tell ({', '.join(FIELDS)}).{hint}")
         if not returned:
-            raise ValueError("it said nothing: say value=, and an error bar if there is one.")
+            raise ValueError("it said nothing: say `value=`, and an error bar if there is one.")
         return dict(returned)
     if isinstance(returned, tuple):
         if len(returned) != 2:

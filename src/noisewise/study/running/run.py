@@ -299,7 +299,7 @@ class Runner:
         elif self._in_a_row[job.option] >= IN_A_ROW:
             raise MeasuringError(
                 f"{job.what} failed {IN_A_ROW} times in a row, the last time with: {why.rstrip('.')}. Repair "
-                f'what measures it, or exclude the option (on_error="{EXCLUDE}" does so by itself).'
+                f'what measures it, or exclude the option (`on_error="{EXCLUDE}"` does so by itself).'
             ) from done.error
 
     def _ended(self) -> str | None:

@@ -128,7 +128,7 @@ class Reading:
             return self.flags
         roles = {role: names[0] if len(names) == 1 else names for role, names in self.stated.items()}
         where = [f"where={name!r}" for name in self.roles.get("where", ())]
-        n = [f"n={self._n or 'HOW_MANY'}"] if self.needs_n else []
+        n = [f"`n={self._n or 'HOW_MANY'}`"] if self.needs_n else []
         return ", ".join([f"{argument}={roles!r}", *where, *n])
 
     @property

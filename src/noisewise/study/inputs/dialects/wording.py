@@ -15,19 +15,19 @@ class Wording(NamedTuple):
         """Which column is what."""
         if self.command:
             return "--map " + shlex.quote(",".join(f"{name}={column}" for name, column in columns.items()))
-        return f"map={dict(columns)!r}"
+        return f"`map={dict(columns)!r}`"
 
     def ignore(self, *columns: str) -> str:
         """Columns that are not used, on purpose."""
         if self.command:
             return " ".join(f"--ignore {shlex.quote(column)}" for column in columns)
-        return f"ignore={list(columns)!r}"
+        return f"`ignore={list(columns)!r}`"
 
     def decimal(self, sign: str) -> str:
         """The decimal sign."""
         if self.form:
             return f"{'a comma' if sign == ',' else 'a point'} as Decimal sign"
-        return f"--decimal {sign}" if self.command else f"decimal={sign!r}"
+        return f"--decimal {sign}" if self.command else f"`decimal={sign!r}`"
 
     @property
     def allow_missing_se(self) -> str:

@@ -54,7 +54,7 @@ def check_fits(state: State, understood: Understood) -> None:
         more, wanted = ("less", "largest") if goal == "max" else ("more", "smallest")
         raise ValueError(
             f"{understood.table.name} says that {more} is better, and this study looks for the {wanted} "
-            f"value: make the study with goal={understood.better!r}, or choose another metric."
+            f"value: make the study with `goal={understood.better!r}`, or choose another metric."
         )
     if understood.of_items and state.begins_with_items:
         raise ValueError(
