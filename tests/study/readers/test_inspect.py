@@ -69,7 +69,7 @@ def test_without_summaries_and_reductions_the_samples_themselves_are_read():
 
 
 def test_epochs_are_reduced_as_inspect_does_it_and_are_no_more_items():
-    with pytest.raises(ValueError, match=r"choose one with reducer=: 'at_least_2', 'mean'"):
+    with pytest.raises(ValueError, match=r"choose one with `reducer=`: 'at_least_2', 'mean'"):
         read(LOGS / "epochs.eval")
     for at, reducer in enumerate(("mean", "at_least_2")):
         found = values(read(LOGS / "epochs.eval", reducer=reducer))
