@@ -26,10 +26,10 @@ from threadpoolctl import threadpool_limits
 import noisewise as nw
 from benchmarks.adversaries import FALSE_ALARM
 from benchmarks.timing import Row
-from noisewise.core.support.garbage import without_collector
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
+from noisewise.core.sequences import without_collector
+from noisewise.study.asking.pending import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
 from noisewise.study.asking.race import propose
-from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.certificates.bound import Recommended, recommend
 from noisewise.study.log.events import Event
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.state import State

@@ -1,7 +1,7 @@
 """A study on a server, with the verbs of one on this machine.
 
 Asking, telling, the certificate and a whole run are requests to the server, and load neither NumPy nor the
-log. Whatever else is computed from a log (check, plan, worth, slot, tables, charts, reports) is computed
+log. Whatever else is computed from a log (check, plan, worth, tables, charts, reports) is computed
 here, from a copy of it that only reads what is new: the same code gives the same objects.
 """
 
@@ -16,7 +16,7 @@ from noisewise.client.remote_changes import RemoteChanges
 from noisewise.client.remote_log import RemoteLog
 from noisewise.client.server_refusals import understanding
 from noisewise.operations.objects import certificate_from, job_from
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
@@ -24,12 +24,11 @@ from noisewise.study.log.jobs import Job
 if TYPE_CHECKING:
     import polars as pl
 
-    from noisewise.study.certificate.check import Check
+    from noisewise.study.certificates.check import Check
     from noisewise.study.intake.batch import Taken
     from noisewise.study.intake.item_tables import TakenItems
     from noisewise.study.log.specification import Specification
     from noisewise.study.planning.plan import Plan
-    from noisewise.study.planning.slot import Slot
     from noisewise.study.planning.worth import Worth
     from noisewise.study.running.limits import Until
     from noisewise.study.running.run import StudyRun
@@ -247,10 +246,6 @@ class RemoteStudy(RemoteChanges):
     def plan(self, *args: Any, **asked: Any) -> "Plan":
         """How many more measurements until the bound is at most eps; see `Study.plan`."""
         return self._copy().plan(*args, **asked)
-
-    def slot(self, *args: Any, **asked: Any) -> "list[Slot]":
-        """What to do with opportunities whose error bar is known; see `Study.slot`."""
-        return self._copy().slot(*args, **asked)
 
     def worth(self, *args: Any, **asked: Any) -> "Worth":
         """What each measurement contributed; see `Study.worth`."""

@@ -73,7 +73,7 @@ class StatusOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return the sentences, the league table, the counts, and what is under way."""
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted
 
         study, pending = self._study, self._study.pending
         sentences = study.certificate().sentences
@@ -99,7 +99,7 @@ def status_content(study: Any) -> dict[str, Any]:
 
 def named_in(certificate: dict[str, Any]) -> str | None:
     """The option to take if measuring stops now: the leader if it has a bound, else the best estimate."""
-    from noisewise.study.certificate.verdicts import BOUNDED, REACHED
+    from noisewise.study.certificates.certificate import BOUNDED, REACHED
 
     bounded = not certificate["withheld"] and certificate["verdict"] in (BOUNDED, REACHED)
     found: str | None = certificate["option" if bounded else "largest_estimate"]
@@ -183,7 +183,7 @@ def certify(
     why: Annotated[bool, Opt("List every assumption it rests on.", local=True)] = False,
 ) -> CertifyOutcome | ComparedOutcome:
     """State how far from the best the recommended option can be, and whether you may stop."""
-    from noisewise.core.support.files import written_whole
+    from noisewise.core.files import written_whole
     from noisewise.study.plain import certificate_of
 
     if verify is not None:
@@ -201,7 +201,7 @@ def certify(
 
 
 def _verified(study: "Study", claimed: dict[str, Any]) -> ComparedOutcome:
-    from noisewise.study.certificate.certificate import claimed_in
+    from noisewise.study.certificates.certificate import claimed_in
     from noisewise.study.creation import compare_certificate
 
     text = json.dumps(claimed)
@@ -233,7 +233,7 @@ class BoundOutcome(Result):
 )  # fmt: skip
 def bound(study: "Study") -> BoundOutcome:
     """Return the bound alone, which is no certificate: whether the measurements fit is not checked."""
-    from noisewise.core.support.strict_json import plain
+    from noisewise.core.strict_json import plain
 
     return BoundOutcome(plain(study._bound_now()))
 
@@ -436,7 +436,7 @@ class ListOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return them as a table."""
-        from noisewise.core.support.text import cells, printable
+        from noisewise.core.text import cells, printable
 
         if not self.states:
             return ["There are no studies yet."]
@@ -507,7 +507,7 @@ def _standing(storage: Any, name: str, quick: bool) -> dict[str, Any]:
 
 
 def _day(at: float | None) -> str | None:
-    from noisewise.core.support.words import moment
+    from noisewise.core.text import moment
 
     return None if at is None else f"{moment(at):%Y-%m-%dT%H:%M:%SZ}"
 

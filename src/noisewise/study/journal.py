@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from noisewise.core.support.remarks import warn
+from noisewise.core.remarks import warn
 from noisewise.study.log.events import Event
 from noisewise.study.log.log import Acted, Acting, Decide, Log
 from noisewise.study.log.specification import Specification

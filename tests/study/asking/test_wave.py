@@ -8,11 +8,9 @@ from tests.support.effort import effort, long_beyond
 from tests.support.racing import coming_to, new_study, tell_some
 
 import noisewise as nw
-from noisewise.study.asking.field import field_of
-from noisewise.study.asking.race import SHARPNESS
-from noisewise.study.asking.under_way import all_under_way
-from noisewise.study.asking.wave import WIDER, propose_wave
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.asking.pending import all_under_way
+from noisewise.study.asking.race import SHARPNESS, WIDER, field_of, propose_wave
+from noisewise.study.certificates.bound import recommend
 
 FEATURES = 4
 

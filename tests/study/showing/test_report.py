@@ -13,7 +13,7 @@ from tests.support.report_states import STATES, told_study
 
 import noisewise as nw
 from noisewise.charts import save_chart
-from noisewise.core.support.words import rounded_up
+from noisewise.core.text import rounded_up
 from noisewise.study.planning import worth
 from noisewise.study.showing.page import style
 from noisewise.study.showing.report import LOOKS

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import as_float, check_probability
-from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, check_count_within
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import AMOUNT, COUNT, SQUARES, as_float, check_count_within, check_probability
 from noisewise.study.inputs.logarithms import (
     mean_and_scatter,
     note_if_rough,

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import printable
+from noisewise.core.blocks import Floats
+from noisewise.core.text import printable
 from noisewise.study.inputs.error_bars import ITEMS, READINGS
 from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.whitened_features import Whitening, whiten
@@ -99,7 +99,7 @@ class State:
         self.looks = specification.looks or ANY_TIME
         self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
-        self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
+        self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.limits`
         self.quick_tables: Any = None  # the same for many looks in a row
         self.centres: Any = (
             None  # of options whose errors have any tails, see `option_evidence.robust_centres`

@@ -1,1 +1,1 @@
-"""Looking ahead and back: how many more measurements, what a slot is worth, what each one was worth."""
+"""Looking ahead and back: how many more measurements, and what each one was worth."""

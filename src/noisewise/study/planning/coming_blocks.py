@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.support.checks import check_count
-from noisewise.study.asking.coming import DIFFERENCE, block_going_on, usual_probe
+from noisewise.core.checks import check_count
+from noisewise.study.asking.pending import DIFFERENCE, block_going_on, usual_probe
 from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis

@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.study.asking.chooser import unit_of
+from noisewise.core.blocks import Floats
+from noisewise.study.asking.policy import unit_of
 from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.models.analysis import Analysis
 
@@ -108,24 +108,3 @@ def information(analysis: Analysis) -> Floats:
         columns.plus.tolist(), columns.minus.tolist(), columns.block.tolist(), sigma.tolist(), strict=True
     )
     return np.array([books.learn(*row) for row in rows])
-
-
-def information_of_last(analysis: Analysis) -> float:
-    """What the measurement that was told last taught, in nats; equal probes before it are taken together.
-
-    Where options share nothing, only those of the same option matter.
-    """
-    columns = analysis.columns
-    sigma = analysis.sigmas.estimated / unit_of(analysis)
-    books = _Books(analysis)
-    rows = np.column_stack([columns.plus, columns.minus, columns.block])
-    last, before = rows[-1], np.ones(len(rows), dtype=bool)
-    before[-1] = False
-    if books.size == 0 and not books.places:
-        before &= rows[:, 0] == last[0]
-    probes, place = np.unique(rows[before], axis=0, return_inverse=True)
-    weights = np.bincount(place.ravel(), sigma[before] ** -2.0, minlength=len(probes))
-    for (plus, minus, block), weight in zip(probes.tolist(), weights.tolist(), strict=True):
-        books.learn(plus, minus, block, weight**-0.5)
-    plus, minus, block = last.tolist()
-    return books.learn(plus, minus, block, float(sigma[-1]))

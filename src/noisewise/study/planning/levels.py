@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_number, check_positive
-from noisewise.study.asking.coming import DIFFERENCE, expected_noise, usual_probe
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_number, check_positive
+from noisewise.core.selection import Mask
+from noisewise.study.asking.pending import DIFFERENCE, expected_noise, usual_probe
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS

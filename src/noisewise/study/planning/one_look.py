@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 
-from noisewise.study.asking.under_way import UNNAMED
-from noisewise.study.asking.what_if import More, WhatIf, with_more
+from noisewise.study.asking.pending import UNNAMED, More, WhatIf, with_more
 from noisewise.study.log.measurements import NOBODY
 from noisewise.study.planning.future import FutureSetting, Outcome
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.remarks import progress
-from noisewise.core.support.words import as_html, counted, number, percent
-from noisewise.study.asking.what_if import WhatIf
-from noisewise.study.certificate.bound import recommend
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice
+from noisewise.core.remarks import progress
+from noisewise.core.text import as_html, counted, number, percent
+from noisewise.study.asking.pending import WhatIf
+from noisewise.study.certificates.bound import recommend
 from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.own_readings import has_own_scatter
+from noisewise.study.models.scatter import has_own_scatter
 from noisewise.study.planning.ledger import information
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.

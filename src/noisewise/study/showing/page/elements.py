@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 
 #: Rows of a table that are shown.
 ROWS = 200
