@@ -37,7 +37,7 @@ from noisewise.study.models.analysis import Analysis
 
 STUDIES = int(os.environ.get("COVERAGE_STUDIES", "2000"))
 MINUTES = float(os.environ.get("COVERAGE_MINUTES", "inf"))
-CONFIDENCES = (0.5, 0.95)
+CONFIDENCES = (0.5, 0.8, 0.95)
 OPTIONS, MEASUREMENTS, EPS, DEVIATION = 5, 30, 0.5, 0.2
 #: Studies that are played in turn before the next line has its turn, for when time ends.
 TURN = 25

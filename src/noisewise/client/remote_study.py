@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from noisewise.study.log.specification import Specification
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.worth import Worth
+    from noisewise.study.report.figures import Plots
+    from noisewise.study.report.league import League
     from noisewise.study.running.limits import Until
     from noisewise.study.running.run import StudyRun
     from noisewise.study.running.studied import Runnable
-    from noisewise.study.showing.league import League
-    from noisewise.study.showing.plots import Plots
     from noisewise.study.study import Frame, Study
 
 #: What a server says of where a study stands.

@@ -89,7 +89,7 @@ class Entries(ReaderEntries):
             # Without any lock: others who ask at the same time need not wait for this.
             nonlocal asking
             self._catch_up()
-            asking = Asking(self._quick() if at_once else self._now(), self._clock(), at_once=at_once)
+            asking = Asking(self._now(), self._clock(), at_once=at_once)
 
         def suggested(news: list[Event]) -> Happened:
             if items is not None:

@@ -46,7 +46,7 @@ from noisewise.server.pages.studies import (
 from noisewise.server.problems import ProblemError
 from noisewise.server.tasks import DONE, ENDED, WAITING, LongTasks
 from noisewise.study.log.events import numbers_of
-from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
+from noisewise.study.report.elements import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
 from noisewise.study.study import Study
 from noisewise.study.surprises import slips_in
 

@@ -52,8 +52,6 @@ class Analysis:
 
     #: Whether some of the measurements are imagined.
     imagined = False
-    #: Whether many looks follow each other: what can be interpolated is, and errs by 1e-11 to the safe side.
-    quickly = False
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -173,7 +171,6 @@ class Analysis:
             centres=self._centres,
             deviation=self.sizes.certified[0],
             imagined=self.imagined,
-            quickly=self.imagined or self.quickly,
         )
         return self.model.boundary(case)
 

@@ -98,7 +98,6 @@ class BoundaryCase(NamedTuple):
     own_scatter: bool = False  # whether readings scatter by each option's own amount
     centres: Floats | None = None  # where errors have any tails: the estimates from error bars, large is good
     imagined: bool = False  # whether some measurements are imagined: their errors are reckoned with as normal
-    quickly: bool = False  # whether many such questions will follow each other
 
 
 class StudyModel(ABC):

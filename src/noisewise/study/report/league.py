@@ -18,7 +18,7 @@ from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import only_differences
-from noisewise.study.showing.intervals import comparison, estimates
+from noisewise.study.report.intervals import comparison, estimates
 
 #: Options that are shown, and the widths of their names and of the chart in a terminal.
 SHOWN, NAME_WIDTH, CHART_WIDTH = 24, 28, 30

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.study.showing.intervals import comparison
+from noisewise.study.report.intervals import comparison
 
 SE = {"A": 0.1, "B": 0.3, "C": 0.6}
 

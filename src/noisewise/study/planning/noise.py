@@ -9,20 +9,31 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_number, check_positive
 from noisewise.core.selection import Mask
-from noisewise.study.asking.pending import DIFFERENCE, expected_noise, usual_probe
+from noisewise.study.asking.pending import (
+    DIFFERENCE,
+    expected_noise,
+    usual_probe,
+)
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 
+Sigma = float | str  # a standard error; in a study on a log scale also as "2%"
+
+
 #: NoiseLevels that are kept apart when the noise so far is taken for the noise to come.
 USUAL_LEVELS = 8
+
+
 #: Noise belongs to options if it explains all but this part of its differences.
 EXPLAINED = 0.5
 
-Level = float | str  # a standard error; in a study on a log scale also as "2%"
-Noise = Level | Sequence[Level] | Sequence[tuple[Level, float]] | Mapping[Level, float]
-Priced = Sequence[tuple[Level, float]] | Mapping[Level, float]
+
+Noise = Sigma | Sequence[Sigma] | Sequence[tuple[Sigma, float]] | Mapping[Sigma, float]
+
+
+Priced = Sequence[tuple[Sigma, float]] | Mapping[Sigma, float]
 
 
 class NoiseLevels(NamedTuple):

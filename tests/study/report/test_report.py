@@ -15,8 +15,8 @@ import noisewise as nw
 from noisewise.charts import save_chart
 from noisewise.core.text import rounded_up
 from noisewise.study.planning import worth
-from noisewise.study.showing.page import style
-from noisewise.study.showing.report import LOOKS
+from noisewise.study.report import elements as style
+from noisewise.study.report.page import LOOKS
 
 CHARTS = {"intervals", "bound", "plan", "worth", "residuals"}
 

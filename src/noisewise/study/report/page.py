@@ -32,10 +32,11 @@ from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
-from noisewise.study.showing.intervals import view_of
-from noisewise.study.showing.page.elements import (
+from noisewise.study.report.elements import (
+    STYLE,
     Column,
     bullets,
+    content_policy,
     definitions,
     folded,
     paragraph,
@@ -44,20 +45,21 @@ from noisewise.study.showing.page.elements import (
     text,
     together,
 )
-from noisewise.study.showing.page.next_steps import next_steps
-from noisewise.study.showing.page.options import options_figure
-from noisewise.study.showing.page.pictures import (
+from noisewise.study.report.figures import (
     course_figure,
+    course_of,
+    forecast_rows,
     groups_of,
+    options_figure,
     plan_figure,
     residuals_figure,
     worth_figure,
 )
-from noisewise.study.showing.page.style import STYLE, content_policy
-from noisewise.study.showing.plots import course_of, forecast_rows
+from noisewise.study.report.intervals import view_of
 
 if TYPE_CHECKING:  # it simulates studies, which takes much to load
     from noisewise.study.planning.plan import Plan
+
 
 #: After how many measurements the bound is computed for the page: as many as its chart can show, and fewer
 #: where there are more options than so many.
@@ -350,3 +352,47 @@ def _made(findings: Findings) -> str:
         "Question and measurements (sha256)": findings.certificate.data,
     }
     return section("made", "Seeds and versions", definitions(rows, "made"))
+
+
+#: Suggestions that are named.
+SHOWN = 3
+
+
+def next_steps(certificate: Certificate, check: Check, suggested: Sequence[Job], under_way: int) -> list[str]:
+    """Sentences, the first of which is what matters most.
+
+    Args:
+        certificate: What may be claimed.
+        check: What speaks against it, and what to do about that.
+        suggested: What `ask` would suggest now.
+        under_way: How many suggestions were made and are not answered yet.
+    """
+    if certificate.verdict == NOTHING and not certificate.n_options:
+        return ["Take an option back into the comparison (include), or add others."]
+    if certificate.verdict == WITHHELD:
+        mend = list(check.remedies) or [f"{why[0].upper()}{why[1:]}." for why in certificate.withheld]
+        return [*mend, "Decide nothing before the certificate is given again."]
+    if certificate.n_options == 1 and certificate.option is not None:
+        return ["Add the options it is to be compared with."]
+    if certificate.verdict == REACHED:
+        return [f"Take {certificate.option}: it is as close to the best as was asked for."]
+    measure = _measure(suggested, under_way)
+    if certificate.verdict == UNBOUNDED:
+        return [*certificate.notes, *measure]
+    if certificate.verdict != NOTHING and certificate.eps is None:
+        far = certificate.bound_text
+        return [f"Take {certificate.option} if a difference of {far} does not matter; else go on.", *measure]
+    if certificate.once:
+        return ["This table alone does not decide it: a second look at more data needs a new study."]
+    return measure
+
+
+def _measure(suggested: Sequence[Job], under_way: int) -> list[str]:
+    said = []
+    if under_way:
+        verb = "is" if under_way == 1 else "are"
+        said.append(f"{counted(under_way, 'suggestion')} {verb} under way: tell how they came out.")
+    for job in suggested[:SHOWN]:
+        where = ", ".join(part for part in (job.on_items, job.where) if part)
+        said.append(f"Measure {job.what}{f', {where}' if where else ''}: {job.why}.")
+    return said
