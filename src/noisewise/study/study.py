@@ -27,6 +27,7 @@ from noisewise.study.planning.effort import FUTURES, MOST_LOOKS
 if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded when one is asked for
     import polars as pl
 
+    from noisewise.study.certificate.gate import Comparison
     from noisewise.study.planning.levels import Noise, Priced
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.slot import Slot
@@ -139,6 +140,21 @@ class Study(Measuring):
             check = explain(self._now(), check)
             self._judged = self._now(), check, certificate
         return check.of(self)
+
+    def compare(
+        self, candidate: str, baseline: str, *, margin: float | str | None = None
+    ) -> "Comparison":
+        """Compare a candidate with a baseline: is it better, worse, or not worse by more than a margin?
+
+        Args:
+            candidate: The option that may replace the baseline.
+            baseline: The option it is compared with.
+            margin: The loss that does not matter, in the unit of the values; on a log scale such as "2%".
+        """
+        from noisewise.study.certificate.gate import compare_pair
+
+        self._catch_up()
+        return compare_pair(self._now(), self._judge()[0], candidate, baseline, margin)
 
     def plan(
         self,
