@@ -46,6 +46,7 @@ NAMES = (
     "items",
     "commands",
     "advice",
+    "gate",
 )
 #: Benchmarks of simulations in which nothing is timed, or little, which stays here.
 SWEEPS = ("restarts", "vage")

@@ -16,7 +16,7 @@ from noisewise.client.remote_changes import RemoteChanges
 from noisewise.client.remote_log import RemoteLog
 from noisewise.client.server_refusals import understanding
 from noisewise.operations.objects import certificate_from, job_from
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
@@ -24,7 +24,8 @@ from noisewise.study.log.jobs import Job
 if TYPE_CHECKING:
     import polars as pl
 
-    from noisewise.study.certificate.check import Check
+    from noisewise.study.certificates.check import Check
+    from noisewise.study.certificates.gate import Gate
     from noisewise.study.intake.batch import Taken
     from noisewise.study.intake.item_tables import TakenItems
     from noisewise.study.log.specification import Specification
@@ -243,6 +244,10 @@ class RemoteStudy(RemoteChanges):
     def check(self) -> "Check":
         """Whether the measurements fit the model and their own error bars, and what to do if not."""
         return self._copy().check()
+
+    def compare(self, candidate: str, baseline: str, *, margin: float | str | None = None) -> "Gate":
+        """Compare a candidate with a baseline; see `Study.compare`."""
+        return self._copy().compare(candidate, baseline, margin=margin)
 
     def plan(self, *args: Any, **asked: Any) -> "Plan":
         """How many more measurements until the bound is at most eps; see `Study.plan`."""

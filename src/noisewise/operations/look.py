@@ -17,7 +17,7 @@ from noisewise.operations.words import said
 
 if TYPE_CHECKING:
     from noisewise.study import Certificate, Study
-    from noisewise.study.certificate.gate import Comparison
+    from noisewise.study.certificates.gate import Gate
 
 #: Exit codes, so that scripts can loop.
 DISAGREES, NOT_YET, WITHHELD = 1, 3, 4
@@ -100,7 +100,7 @@ def status_content(study: Any) -> dict[str, Any]:
 
 def named_in(certificate: dict[str, Any]) -> str | None:
     """The option to take if measuring stops now: the leader if it has a bound, else the best estimate."""
-    from noisewise.study.certificate.verdicts import BOUNDED, REACHED
+    from noisewise.study.certificates.certificate import BOUNDED, REACHED
 
     bounded = not certificate["withheld"] and certificate["verdict"] in (BOUNDED, REACHED)
     found: str | None = certificate["option" if bounded else "largest_estimate"]
@@ -202,7 +202,7 @@ def certify(
 
 
 def _verified(study: "Study", claimed: dict[str, Any]) -> ComparedOutcome:
-    from noisewise.study.certificate.certificate import claimed_in
+    from noisewise.study.certificates.certificate import claimed_in
     from noisewise.study.creation import compare_certificate
 
     text = json.dumps(claimed)
@@ -280,14 +280,16 @@ def gate(
     *,
     candidate: Annotated[str, Opt("The option that may replace the baseline.", metavar="OPTION")],
     baseline: Annotated[str, Opt("The option it is compared with.", metavar="OPTION")],
-    margin: Annotated[Amount | None, Opt("The loss that does not matter; with a log scale such as 2%.")] = None,
+    margin: Annotated[
+        Amount | None, Opt("The loss that does not matter; with a log scale such as 2%.")
+    ] = None,
     markdown: Annotated[bool, Opt("Print Markdown for a pull request.", local=True)] = False,
 ) -> GateOutcome:
     """Compare a candidate with a baseline: better, worse, or not worse by more than a margin."""
     return gate_outcome(study.compare(candidate, baseline, margin=margin), markdown)
 
 
-def gate_outcome(found: "Comparison", markdown: bool) -> GateOutcome:
+def gate_outcome(found: "Gate", markdown: bool) -> GateOutcome:
     """A comparison as all surfaces show it."""
     return GateOutcome(**found.to_dict(), _comparison=found, _markdown=markdown)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from noisewise.core.support.words import counted, number
 from noisewise.server.pages.measurements import signed
-from noisewise.study.certificate.check import Check
+from noisewise.study.certificates.check import Check
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.showing.page.pictures import residuals_figure
 

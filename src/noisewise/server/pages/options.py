@@ -8,8 +8,8 @@ import polars as pl
 from noisewise.charts.svg import axis_row, interval_row, scale_of
 from noisewise.core.support.words import aligned
 from noisewise.server.pages.parts import Pager, page_of, with_query
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.claims import MAY_BE_BEST, RULED_OUT
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.claims import MAY_BE_BEST, RULED_OUT
 from noisewise.study.showing.intervals import View
 from noisewise.study.showing.page.options import KINDS, OptionLine, option_lines, standing_in_words
 

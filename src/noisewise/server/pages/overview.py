@@ -12,8 +12,8 @@ import polars as pl
 
 from noisewise.core.support.words import counted
 from noisewise.server.pages.parts import SentencePart, emphasised, short_time
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.check import degrees_of_freedom
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.check import degrees_of_freedom
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import QUIET, bound_after

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from noisewise.core.support.words import duration, moment
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.claims import IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.claims import IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
 
 
 def since(at: float | None, now: float) -> str:

@@ -19,7 +19,7 @@ from noisewise.server.pages.overview import SLOW, CourseSoFar, overview_of, sugg
 from noisewise.server.pages.parts import HELD, Headline, headline_of, since
 from noisewise.server.pages.rendering import SentForms, rendered
 from noisewise.server.pages.studies import question_of
-from noisewise.study.certificate.check import check_fit
+from noisewise.study.certificates.check import check_fit
 from noisewise.study.showing.intervals import view_of
 from noisewise.study.study import Study
 

@@ -20,7 +20,7 @@ from noisewise.server.pages.parts import (
     page_of,
     since,
 )
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.study import Study
 
 #: Orders of the table.
