@@ -49,7 +49,7 @@ BY_FILE = (
     "cli/test_clusters.py",
     "core/test_parallel.py",
     "running/test_run_elsewhere.py",
-    "showing/test_report_in_a_browser.py",
+    "report/test_report_in_a_browser.py",
     "pages/test_in_a_browser.py",
     "tests/test_house.py",
     "tests/test_tests.py",

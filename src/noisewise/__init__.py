@@ -7,8 +7,8 @@ and what a new rule is made of in `extending`. Every name loads its module at fi
 
 from typing import TYPE_CHECKING
 
-from noisewise.core.support.lazy import lazy_names
-from noisewise.core.support.version import __version__ as __version__
+from noisewise.core.lazy import lazy_names
+from noisewise.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from noisewise import actions as actions
@@ -111,7 +111,6 @@ if TYPE_CHECKING:
     from noisewise.study import Job as Job
     from noisewise.study import Measurement as Measurement
     from noisewise.study import Plan as Plan
-    from noisewise.study import Slot as Slot
     from noisewise.study import Study as Study
     from noisewise.study import Worth as Worth
     from noisewise.study import pick as pick
@@ -128,7 +127,6 @@ __all__ = [
     "Measurement",
     "Plan",
     "Policy",
-    "Slot",
     "Study",
     "Worth",
     "best_of",
@@ -176,7 +174,7 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth pick"),
+    "noisewise.study": ("Certificate Check Job Measurement Plan Study Worth pick"),
     "noisewise.study.tables.table": "read_table",
     "noisewise.timing": "best_of",
     "noisewise.client.opening": "load_study",

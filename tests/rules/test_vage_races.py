@@ -8,9 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.support.naive import first_largest
 
 import noisewise as nw
-from noisewise.core.model.covariances import CANCELLED, contrast_widths, squared_covariances
-from noisewise.core.model.dense import fold, new_model
-from noisewise.core.model.independent import Separate
+from noisewise.core.independent import Separate
+from noisewise.core.model import CANCELLED, contrast_widths, fold, new_model, squared_covariances
 from noisewise.core.native.verbs import extension, numpy_verbs
 from noisewise.rules import races as sketches
 from noisewise.rules.races import (

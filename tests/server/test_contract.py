@@ -214,12 +214,9 @@ def test_tables_are_exported_as_csv_and_parquet(client, tmp_path):
     assert client.get(f"{API}/tea/export.csv", params={"what": "log"}).status_code == 422
 
 
-def test_check_slot_worth_and_plan_answer_as_the_study_does(client):
+def test_check_worth_and_plan_answer_as_the_study_does(client):
     study = nw.load_study(client.store, "tea")
     assert client.get(f"{API}/tea/check").json()["ok"] is study.check().ok
-    slot = client.post(f"{API}/tea/slot", json={"sigma": [0.1]}).json()["slots"][0]
-    assert slot["option"] == study.slot(0.1)[0].option
-    assert client.get(f"{API}/tea/slot", params={"sigma": "0.1"}).json()["slots"][0] == slot
     assert client.get(f"{API}/tea/worth").json()["sentence"] == study.worth().sentence
     plan = client.get(f"{API}/tea/plan", params={"paths": 4}).json()
     assert plan["sentence"] == study.plan(paths=4).sentence

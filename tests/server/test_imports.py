@@ -12,7 +12,7 @@ from tests.support.servers import in_thread
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
-from noisewise.core.support.remarks import heard_warnings, warn
+from noisewise.core.remarks import heard_warnings, warn
 from noisewise.readers import names
 from noisewise.server.app import make_app
 from noisewise.study.study import Study

@@ -16,7 +16,6 @@ from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
 from noisewise.server import tasks
-from noisewise.server.api import judgement
 from noisewise.server.app import make_app
 
 TASKS = "/api/v1/tasks"
@@ -132,32 +131,6 @@ def test_a_client_that_goes_away_cancels_what_it_waited_for(app, held):
         (task,) = app.state.tasks.all()
         connection.close()
         wait_until(lambda: task.state == tasks.CANCELLED, "the task to be cancelled")
-
-
-def test_many_slots_are_filled_by_a_worker_while_the_study_is_free(served, held, monkeypatch):
-    url, store = served
-    few = {"sigma": [0.1] * 3}
-    status, here = request(url, "POST", f"{API}/tea/slot", few)
-    monkeypatch.setattr(judgement, "FEW_SLOTS", 2)
-    answers = []
-    asking = threading.Thread(target=lambda: answers.append(request(url, "POST", f"{API}/tea/slot", few)))
-    asking.start()
-    held.begun()
-    assert request(url, "POST", f"{API}/tea/fail", {"jobs": ["ask-1"], "reason": "broken"})[0] == 200
-    assert answers == []
-    held.go_on()
-    asking.join()
-    wanted = {"slots": [one.to_plain() for one in nw.load_study(store).slot([0.1] * 3)]}
-    assert answers[0][0] == status, answers
-    assert answers[0][1]["slots"] == json.loads(json.dumps(wanted))["slots"]
-    assert here.keys() == answers[0][1].keys()
-
-
-@pytest.mark.long("servers")
-def test_bad_slots_are_refused_by_the_worker_as_by_the_server(served, monkeypatch):
-    monkeypatch.setattr(judgement, "FEW_SLOTS", 2)
-    status, refused = request(served[0], "POST", f"{API}/tea/slot", {"sigma": [0.1, 0.1, -1.0]})
-    assert (status, "`sigma`" in refused["detail"]) == (422, True)
 
 
 def test_a_task_is_seen_by_who_began_it_and_by_owners(tmp_path, held):

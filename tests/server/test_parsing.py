@@ -10,7 +10,7 @@ from tests.support.event_streams import request
 from tests.support.servers import in_thread
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
-from noisewise.core.support.strict_json import MOST_DIGITS
+from noisewise.core.strict_json import MOST_DIGITS
 from noisewise.server import guards
 from noisewise.server.api import body_types, json_bodies
 from noisewise.server.api.bodies import Adding, AskBody, NewStudy, OneOrSeveral, Policing, Tellings

@@ -40,8 +40,6 @@ CALLS = {
         lambda study: study.league("nobody"),
     ],
     "worth": [lambda s: s.worth(), lambda s: s.worth(8), lambda s: s.worth(looks=1)],
-    "slot": [lambda s: s.slot(0.1), lambda s: s.slot([0.1, 0.2], probe="option"), lambda s: s.slot("x"),
-             lambda s: s.slot()],
     "frame": [
         lambda s: s.frame().to_dicts(),
         lambda s: s.frame("measurements").drop("key", strict=False).to_dicts(),
@@ -239,7 +237,6 @@ KINDS = {
             lambda s: s.tell(option="B", items={}), lambda s: s.tell(option="B", items={"7": 2.0}),
             lambda s: s.tell(option="B", items={7: 1}), lambda s: s.tell(option="B", items={"7": "x"}),
             lambda s: of_items(s, "B", 5, 0.0), lambda s: s.certificate(), lambda s: s.plan(),
-            lambda s: s.slot(1),
             lambda s: list(s.tell_many({
                 "option": ["A"] * 2, "item": s.next_items("A", 2), "value": [1.0, 0.0]
             })),

@@ -6,7 +6,7 @@ import numpy as np
 
 from noisewise.actions.ellipsoid import Round, RoundSet
 from noisewise.actions.oracle_set import ROUNDING
-from noisewise.core.support.checks import check_count, check_positive
+from noisewise.core.checks import check_count, check_positive
 
 
 class Ball(RoundSet):

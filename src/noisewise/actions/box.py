@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from noisewise.actions import vertices
 from noisewise.actions.oracle_set import ROUNDING, Answer, Oracle, OracleSet, reached
 from noisewise.actions.search import corner_bound, flip_ascent
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 
 class Box(OracleSet):

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from noisewise.actions.oracle_set import ROUNDING, Oracle, OracleSet
 from noisewise.actions.secular import contrast_bound, longest_in_ellipsoid
-from noisewise.core.choice.selection import TIE
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import TIE
 
 #: A matrix whose smallest eigenvalue is below this share of the largest is flat.
 FLAT = 1e-14

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.core.support.blocks import row_blocks
-from noisewise.core.support.checks import nearest
+from noisewise.core.blocks import row_blocks
+from noisewise.core.checks import nearest
 
 #: Directions whose share of the largest second moment is below this are rounding, not features.
 RANK_TOLERANCE = 1e-12

@@ -7,8 +7,8 @@ import numpy as np
 
 from noisewise.actions.box import Box
 from noisewise.actions.oracle_set import ROUNDING
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_count
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
 
 
 class Hypercube(Box):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from noisewise.actions.finite import ActionSet
-from noisewise.core.model.independent import NO_VECTORS, Separate, separate
+from noisewise.core.independent import NO_VECTORS, Separate, separate
 
 
 class IndependentOptions(ActionSet):
@@ -36,7 +36,7 @@ class IndependentOptions(ActionSet):
 
     @property
     def columns(self) -> Any:
-        """What stands for the vectors: see `noisewise.core.model.independent`."""
+        """What stands for the vectors: see `noisewise.core.independent`."""
         return self._separate
 
     def __getattr__(self, name: str) -> Any:

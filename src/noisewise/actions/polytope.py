@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from noisewise.actions import vertices as tried
 from noisewise.actions.oracle_set import ROUNDING, OracleSet
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 #: Two vertices nearer than this, relative to the polytope's size, are one.
 SAME = 1e-9

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from noisewise.core.choice.selection import TIE
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import TIE
 
 #: Newton's method on the secular equation needs fewer than ten steps; bisection steps in when it leaves.
 STEPS = 60

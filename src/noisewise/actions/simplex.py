@@ -6,7 +6,7 @@ import numpy as np
 
 from noisewise.actions.oracle_set import ROUNDING
 from noisewise.actions.polytope import Polytope
-from noisewise.core.support.checks import check_count
+from noisewise.core.checks import check_count
 
 
 class Simplex(Polytope):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from noisewise.core.support.checks import nearest
+from noisewise.core.checks import nearest
 from noisewise.simulation import Environment, action_noise, instances, schedules
 
 

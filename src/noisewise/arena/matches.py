@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.arena.cells import Cell
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
+from noisewise.core.distributions import normal_quantile
+from noisewise.core.files import PACKAGE, save_arrays, sources_hash, written_whole
 from noisewise.core.parallel import spread
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.distributions import normal_quantile
-from noisewise.core.support.files import save_arrays, written_whole
-from noisewise.core.support.randomness import check_seed
-from noisewise.core.support.sources import PACKAGE, sources_hash
+from noisewise.core.randomness import check_seed
 from noisewise.rules.policy import Policy
 from noisewise.rules.registry import make_policy, rule_named
 from noisewise.simulation import simulate

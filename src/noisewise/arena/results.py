@@ -15,11 +15,10 @@ import numpy as np
 from noisewise.arena.cells import Cell
 from noisewise.arena.matches import CERTIFIED_AT, INDEX, Entry, Match, half_width, read_match, run_matches
 from noisewise.charts.files import html_table
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_choice, check_probability
-from noisewise.core.support.distributions import normal_quantile
-from noisewise.core.support.files import written_whole
-from noisewise.core.support.ranks import mean_ranks
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice, check_probability
+from noisewise.core.distributions import normal_quantile
+from noisewise.core.files import written_whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,7 +152,7 @@ class Arena:
         means = np.array([[self._by_place[cell, e].regret.mean() for e in self.entries] for cell in cells])
         if not cells:
             return dict.fromkeys(self.entries, math.nan)
-        ranks = np.array([mean_ranks(row)[0] for row in means])
+        ranks = np.array([_ranks(row) for row in means])
         return dict(zip(self.entries, ranks.mean(axis=0).tolist(), strict=True))
 
 
@@ -326,3 +325,9 @@ def _drawings(arena: Arena, against: str) -> list[str]:
     from noisewise.charts.files import render
 
     return [render(chart.to_dict(), ".svg").decode() for chart in draw(arena, against)]
+
+
+def _ranks(values: Floats) -> Floats:
+    """The rank of every value, from 1 for the smallest; equal values share the mean of theirs."""
+    _, place, ties = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(ties) - (ties - 1) / 2.0)[place])

@@ -62,7 +62,7 @@ def arena(
 ) -> None:
     """Let rules play against each other in many worlds. Finished matches are kept and not played again."""
     from noisewise.arena import cells_named, load_arena, run_arena, write_page
-    from noisewise.core.support.checks import check_choice
+    from noisewise.core.checks import check_choice
 
     entries = [_entry(text) for text in _chosen(policies, QUICK if quick else DEFAULT)]
     check_choice("against", against, [entry.name for entry in entries])

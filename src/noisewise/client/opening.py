@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noisewise.client.server_address import is_address, read_address
 from noisewise.client.token_sources import Given, find_token, hidden
-from noisewise.core.support.checks import check_positive
+from noisewise.core.checks import check_positive
 
 if TYPE_CHECKING:
     from noisewise.client.connection import ServerConnection

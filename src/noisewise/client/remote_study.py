@@ -1,7 +1,7 @@
 """A study on a server, with the verbs of one on this machine.
 
 Asking, telling, the certificate and a whole run are requests to the server, and load neither NumPy nor the
-log. Whatever else is computed from a log (check, plan, worth, slot, tables, charts, reports) is computed
+log. Whatever else is computed from a log (check, plan, worth, tables, charts, reports) is computed
 here, from a copy of it that only reads what is new: the same code gives the same objects.
 """
 
@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from noisewise.study.intake.item_tables import TakenItems
     from noisewise.study.log.specification import Specification
     from noisewise.study.planning.plan import Plan
-    from noisewise.study.planning.slot import Slot
     from noisewise.study.planning.worth import Worth
+    from noisewise.study.report.figures import Plots
+    from noisewise.study.report.league import League
     from noisewise.study.running.limits import Until
     from noisewise.study.running.run import StudyRun
     from noisewise.study.running.studied import Runnable
-    from noisewise.study.showing.league import League
-    from noisewise.study.showing.plots import Plots
     from noisewise.study.study import Frame, Study
 
 #: What a server says of where a study stands.
@@ -252,10 +251,6 @@ class RemoteStudy(RemoteChanges):
     def plan(self, *args: Any, **asked: Any) -> "Plan":
         """How many more measurements until the bound is at most eps; see `Study.plan`."""
         return self._copy().plan(*args, **asked)
-
-    def slot(self, *args: Any, **asked: Any) -> "list[Slot]":
-        """What to do with opportunities whose error bar is known; see `Study.slot`."""
-        return self._copy().slot(*args, **asked)
 
     def worth(self, *args: Any, **asked: Any) -> "Worth":
         """What each measurement contributed; see `Study.worth`."""

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from noisewise.client.server_address import ServerAddress, read_address
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.log.told import MeasurementWarning
 
 PROBLEM = "application/problem+json"

@@ -74,7 +74,7 @@ class StatusOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return the sentences, the league table, the counts, and what is under way."""
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted
 
         study, pending = self._study, self._study.pending
         sentences = study.certificate().sentences
@@ -184,7 +184,7 @@ def certify(
     why: Annotated[bool, Opt("List every assumption it rests on.", local=True)] = False,
 ) -> CertifyOutcome | ComparedOutcome:
     """State how far from the best the recommended option can be, and whether you may stop."""
-    from noisewise.core.support.files import written_whole
+    from noisewise.core.files import written_whole
     from noisewise.study.plain import certificate_of
 
     if verify is not None:
@@ -307,7 +307,7 @@ class BoundOutcome(Result):
 )  # fmt: skip
 def bound(study: "Study") -> BoundOutcome:
     """Return the bound alone, which is no certificate: whether the measurements fit is not checked."""
-    from noisewise.core.support.strict_json import plain
+    from noisewise.core.strict_json import plain
 
     return BoundOutcome(plain(study._bound_now()))
 
@@ -510,7 +510,7 @@ class ListOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return them as a table."""
-        from noisewise.core.support.text import cells, printable
+        from noisewise.core.text import cells, printable
 
         if not self.states:
             return ["There are no studies yet."]
@@ -581,7 +581,7 @@ def _standing(storage: Any, name: str, quick: bool) -> dict[str, Any]:
 
 
 def _day(at: float | None) -> str | None:
-    from noisewise.core.support.words import moment
+    from noisewise.core.text import moment
 
     return None if at is None else f"{moment(at):%Y-%m-%dT%H:%M:%SZ}"
 

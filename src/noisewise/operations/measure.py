@@ -149,7 +149,7 @@ def _sheet(path: Path | None) -> Iterator[Any]:
     if path is None:
         yield lambda jobs: None
         return
-    from noisewise.core.support.files import written_whole
+    from noisewise.core.files import written_whole
 
     with written_whole(path) as draft:
         yield lambda jobs: _write_sheet(jobs, draft)
@@ -282,8 +282,7 @@ class ImportOutcome(Result):
         return [*filter(None, [self._understood.sentence]), *self._in_words()]
 
     def _in_words(self) -> list[str]:
-        from noisewise.core.support.text import some_of
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted, some_of
 
         unused = [f"Columns not used: {', '.join(self.unused_columns)}."] if self.unused_columns else []
         others = (self.told, self.voided, self.empty, self.amended, self.missing, self.notes)
@@ -400,7 +399,7 @@ def import_table(
 
     Told again, each row counts once.
     """
-    from noisewise.core.support.remarks import progress
+    from noisewise.core.remarks import progress
     from noisewise.study.plain import import_content
 
     if add and skip:

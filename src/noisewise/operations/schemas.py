@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from noisewise.core.checks import nearest
 from noisewise.core.refusals import JSON, RefusedError, Sentence, SeveralRefusedError, WrongTypeError
-from noisewise.core.support.checks import nearest
 from noisewise.operations.table import Operation, Param, Result
 
 #: What a value should have been, by pydantic's names for what is wrong with it.

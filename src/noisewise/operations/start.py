@@ -82,7 +82,7 @@ class InitOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return what the study is about, and how results were understood."""
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted
         from noisewise.study.intake.columns.directions import about_direction
         from noisewise.study.stores.secrets import without_secrets
 

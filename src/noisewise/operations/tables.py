@@ -73,7 +73,7 @@ def reading_of(
 
 
 def _check_roles(roles: Mapping[str, str], layout: str | None) -> None:
-    from noisewise.core.support.checks import nearest
+    from noisewise.core.checks import nearest
 
     if layout is None:
         from noisewise.study.intake.roles import ROLE

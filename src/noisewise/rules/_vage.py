@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from noisewise.core.model.covariances import squared_covariances
-from noisewise.core.support.checks import check_positive, check_probability
+from noisewise.core.checks import check_positive, check_probability
+from noisewise.core.model import squared_covariances
 from noisewise.rules import races
 from noisewise.rules.races import CONCENTRATION, CREDIT, CREDIT_TO_WIDEST, PRECISION, PRECISION_TO_WIDEST
 from noisewise.rules.rule import Rule

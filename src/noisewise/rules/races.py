@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest
-from noisewise.core.model.covariances import CANCELLED, contrast_widths, squared_covariances
-from noisewise.core.model.dense import Floats
-from noisewise.core.model.independent import Separate
-from noisewise.core.model.model import AnyModel
+from noisewise.core.any_model import AnyModel
+from noisewise.core.blocks import Floats, row_blocks
+from noisewise.core.independent import Separate
+from noisewise.core.model import CANCELLED, contrast_widths, squared_covariances
 from noisewise.core.native.verbs import extension, verb
-from noisewise.core.support.blocks import row_blocks
+from noisewise.core.selection import ROUNDING, TIE, Mask, first_largest
 
 #: Rounds over which the running level forgets: trends are slower, an action's turns are faster.
 MEMORY = 20.0

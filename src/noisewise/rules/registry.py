@@ -14,7 +14,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet, OracleSet
-from noisewise.core.support.checks import nearest
+from noisewise.core.checks import nearest
 from noisewise.rules.archive import DamagedFileError
 from noisewise.rules.policy import Policy, read_policy
 from noisewise.rules.rule import Rule, option_names

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from noisewise.core.support.version import __version__
+from noisewise.core.version import __version__
 from noisewise.server.api.routes import add_api
 from noisewise.server.auth.forms import SIGNING_IN, Parser
 from noisewise.server.auth.keys import BURST, RATE, Keys

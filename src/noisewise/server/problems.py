@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.intake.told_before import ToldOtherwiseError
 from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from noisewise.core.support.remarks import heard_progress
-from noisewise.core.support.text import printable
+from noisewise.core.remarks import heard_progress
+from noisewise.core.text import printable
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
 from noisewise.server.worker import VERIFY, compute, verdict_on
@@ -142,7 +142,7 @@ class LongTasks:
         """Begin to compute, or find what was computed of the same version of the study.
 
         Args:
-            kind: "plan", "worth", "slot", "report" or "verify".
+            kind: "plan", "worth", "report" or "verify".
             study: The study's name.
             number: Its version.
             arguments: Of the study's method.

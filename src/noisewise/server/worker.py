@@ -13,13 +13,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from noisewise.core.support.remarks import heard_progress, progress
-from noisewise.core.support.strict_json import plain, strict_json
+from noisewise.core.remarks import heard_progress, progress
+from noisewise.core.strict_json import plain, strict_json
 
 #: What is computed from the store, and not from a study.
 VERIFY = "verify"
-#: What to do with slots.
-SLOT = "slot"
 #: Seconds between two lines that say how far it is.
 PAUSE = 0.2
 
@@ -34,8 +32,6 @@ def compute(study: Any, kind: str, arguments: dict[str, Any]) -> Any:
         if kind == "plan page":
             return plan_in_pictures(study.plan(**arguments))
         return worth_in_pictures(study.worth(**arguments))
-    if kind == SLOT:
-        return filled_slots(study, **arguments)
     if kind == "plan":
         return plain(study.plan(**arguments).to_plain())
     if kind == "worth":
@@ -49,11 +45,6 @@ def compute(study: Any, kind: str, arguments: dict[str, Any]) -> Any:
             file: Path = study.report(Path(folder) / "report.html", **arguments)
             return file.read_text(encoding="utf-8")
     raise ValueError(f"there is nothing called {kind!r} to compute.")
-
-
-def filled_slots(study: Any, **arguments: Any) -> dict[str, Any]:
-    """What to do with slots, as JSON values."""
-    return {"slots": [plain(one.to_plain()) for one in study.slot(**arguments)]}
 
 
 def verdict_on(store: Any, name: str) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.randomness import generator
+from noisewise.core.blocks import Floats
+from noisewise.core.randomness import generator
 from noisewise.rules.policy import Advice, Policy
 from noisewise.rules.rule import ANYTIME
 from noisewise.simulation import Environment

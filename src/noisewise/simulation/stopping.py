@@ -9,7 +9,7 @@ thresholds stand in most published tables; they promise nothing, and are here to
 import math
 from dataclasses import dataclass
 
-from noisewise.core.support.checks import check_choice, check_positive
+from noisewise.core.checks import check_choice, check_positive
 from noisewise.rules.rule import Action, Rule
 
 #: By name: what must hold to stop.

@@ -6,7 +6,7 @@ from fastapi import Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from noisewise.core.support.strict_json import strict_json
+from noisewise.core.strict_json import strict_json
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.problems import PROBLEM_TYPE
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from fastapi import Header, Request
 from starlette.responses import Response
 
-from noisewise.core.support.remarks import HeardWarning, heard_warnings
-from noisewise.core.support.text import check_text
+from noisewise.core.remarks import HeardWarning, heard_warnings
+from noisewise.core.text import check_text
 from noisewise.server.api.answers import answer, name_in
 from noisewise.server.auth.roles import Visitor
 from noisewise.server.open_studies import OpenStudies

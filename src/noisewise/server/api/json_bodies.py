@@ -13,9 +13,9 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response
 
-from noisewise.core.support.garbage import without_collector
-from noisewise.core.support.strict_json import DuplicateNameError, parse_json
-from noisewise.core.support.text import printable
+from noisewise.core.sequences import without_collector
+from noisewise.core.strict_json import DuplicateNameError, parse_json
+from noisewise.core.text import printable
 from noisewise.server.auth.forms import Parser
 from noisewise.server.auth.roles import check_role, role_of, visitor_of
 from noisewise.server.problems import ProblemError, invalid

@@ -1,14 +1,13 @@
-"""What follows from the measurements: certificate, check, worth, plan, slot, report."""
+"""What follows from the measurements: certificate, check, worth, plan, report."""
 
 import json
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
-from noisewise.core.support.strict_json import plain
+from noisewise.core.strict_json import plain
 from noisewise.server.api.answers import (
     REFUSALS,
     UNCHANGED,
@@ -26,13 +25,11 @@ from noisewise.server.api.question_bodies import (
     NoiseLevelBody,
     PlanningBody,
     Reporting,
-    Slots,
     WorthBody,
 )
-from noisewise.server.auth.roles import Visitor
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
-from noisewise.server.worker import SLOT, VERIFY, filled_slots
+from noisewise.server.worker import VERIFY
 from noisewise.study.creation import compare_certificate
 from noisewise.study.plain import certificate_of, check_row
 from noisewise.study.study import Study
@@ -40,8 +37,6 @@ from noisewise.study.study import Study
 JUDGEMENT = APIRouter(
     prefix="/studies/{study}", tags=["judging"], route_class=JsonBodyRoute, responses=REFUSALS
 )
-#: Slots that are quicker than a worker begins.
-FEW_SLOTS = 10
 
 
 def look(request: Request, name: str, at: Callable[[Study], dict[str, Any]]) -> Response:
@@ -95,34 +90,6 @@ async def verify_hashes(request: Request, study: StudyName, visitor: Viewer) -> 
 def check(request: Request, study: StudyName, visitor: Viewer) -> Response:
     """Check whether the measurements fit the model and their own error bars, and what to do if not."""
     return look(request, study, lambda opened: check_row(opened.check()))
-
-
-@JUDGEMENT.post("/slot", response_model=AnyObject)
-async def slot(request: Request, study: StudyName, slots: Slots, visitor: Viewer) -> Response:
-    """Say what to do with opportunities whose error bar is known; nothing is reserved."""
-    return await _filled(request, study, visitor, slots.said())
-
-
-@JUDGEMENT.get("/slot", response_model=AnyObject, responses=UNCHANGED)
-async def slot_of(
-    request: Request,
-    study: StudyName,
-    visitor: Viewer,
-    sigma: Annotated[list[str], Query(min_length=1, max_length=1000)],
-    budget: Annotated[float | None, Query(allow_inf_nan=False)] = None,
-    block: Annotated[str | None, Query(min_length=1, max_length=1000)] = None,
-    probe: Literal["option", "difference"] | None = None,
-) -> Response:
-    """The same for a link."""
-    said = {"sigma": [_amount(one) for one in sigma], "budget": budget, "block": block, "probe": probe}
-    return await _filled(request, study, visitor, said)
-
-
-async def _filled(request: Request, study: str, visitor: Visitor, said: dict[str, Any]) -> Response:
-    """What to do with slots; of many a worker computes it, so that nobody waits for the study meanwhile."""
-    if len(said["sigma"]) > FEW_SLOTS:
-        return await computed(request, study, visitor, SLOT, said)
-    return await run_in_threadpool(look, request, study, lambda opened: filled_slots(opened, **said))
 
 
 @JUDGEMENT.get("/worth", response_model=AnyObject, responses=UNCHANGED)

@@ -149,7 +149,7 @@ async def report_page(
     request: Request, name: str, visitor: Visitor, *, plan: bool = False, download: bool = False
 ) -> Response:
     """The report of a study as a page."""
-    from noisewise.study.showing.page.style import content_policy
+    from noisewise.study.report.elements import content_policy
 
     studies: OpenStudies = request.app.state.studies
     number = await run_in_threadpool(studies.number, name)

@@ -1,10 +1,10 @@
-"""What requests may ask about a study, with strict types: plans, worth, reports, slots, certificates."""
+"""What requests may ask about a study, with strict types: plans, worth, reports, certificates."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from noisewise.server.api.body_types import MOST_NAMES, Amount, Number, StrictBody, Text, names_up_to
+from noisewise.server.api.body_types import MOST_NAMES, Amount, Number, StrictBody, names_up_to
 
 
 class NoiseLevelBody(StrictBody):
@@ -41,15 +41,6 @@ class Reporting(StrictBody):
 
     plan: bool | PlanningBody = Field(False, description="Also say what it would take.")
     most: Annotated[int, Field(ge=1, le=10_000)] = 40
-
-
-class Slots(StrictBody):
-    """Opportunities whose error bar is known."""
-
-    sigma: Annotated[list[Amount], Field(min_length=1, max_length=1000, fail_fast=True)]
-    budget: Number | None = None
-    block: Text | None = None
-    probe: Literal["option", "difference"] | None = None
 
 
 class Certified(StrictBody):

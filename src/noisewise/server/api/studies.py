@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from noisewise.core.support.remarks import heard_warnings
-from noisewise.core.support.text import printable
+from noisewise.core.remarks import heard_warnings
+from noisewise.core.text import printable
 from noisewise.server.api.answers import (
     REFUSALS,
     UNCHANGED,

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, Response
 
 from noisewise.charts.svg import SHAPES
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.server.api.answers import name_in_path
 from noisewise.server.auth.forms import csrf_token
 from noisewise.server.auth.keys import CSRF_FIELD

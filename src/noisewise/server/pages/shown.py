@@ -20,7 +20,7 @@ from noisewise.server.pages.parts import HELD, Headline, headline_of, since
 from noisewise.server.pages.rendering import SentForms, rendered
 from noisewise.server.pages.studies import question_of
 from noisewise.study.certificates.check import check_fit
-from noisewise.study.showing.intervals import view_of
+from noisewise.study.report.intervals import view_of
 from noisewise.study.study import Study
 
 #: Studies whose pages are remembered.

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.strict_json import plain
-from noisewise.core.support.words import as_html, counted, in_unit, number, percent
+from noisewise.core.checks import nearest
+from noisewise.core.strict_json import plain
+from noisewise.core.text import as_html, counted, in_unit, number, percent
 from noisewise.study.certificates.assumptions import approximations, broken_promises
 from noisewise.study.certificates.check import Check
 from noisewise.study.inputs.value_scale import ValueScale
