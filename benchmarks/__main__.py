@@ -43,6 +43,7 @@ NAMES = (
     "items",
     "commands",
     "advice",
+    "gate",
 )
 #: Benchmarks of simulations in which nothing is timed, or little, which stays here.
 SWEEPS = ("restarts", "vage")
