@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tests.support.pages import run_commands
 from website.blocks import BLOCK, ROOT, blocks, forgotten, printed, run_blocks, shown
+from website.names import public_names
 from website.pictures import IMAGES, LARGEST, LINK, live, marks, pictures, same_drawing, unlike_those_pinned
 from website.source_pages import generated
 
@@ -157,7 +158,7 @@ def test_links_between_pages_lead_somewhere():
 
 
 MODULES = (nw, noisewise.simulation.arena, noisewise.charts, noisewise.testing)
-PUBLIC = [(module, name) for module in MODULES for name in module.__all__]
+PUBLIC = [(module, name) for module in MODULES for name in public_names(module)]
 
 
 @pytest.mark.parametrize(("module", "name"), PUBLIC, ids=lambda part: getattr(part, "__name__", part))

@@ -53,7 +53,7 @@ SECTIONS = (
     PagePart(
         "Readers",
         "noisewise.readers",
-        "[Result files of other tools](tables.md#result-files-of-other-tools), and what a reader of your own is made of.",
+        "[Result files of other tools](tables.md#result-files-of-other-tools), and a reader of your own.",
         "nw.readers.",
     ),
     PagePart(
