@@ -42,6 +42,8 @@ NAMES = (
     "coverage_kinds",
     "evidence_events",
     "one_look",
+    "exactness",
+    "beside_oracle",
     "small_tables",
     "items",
     "commands",
