@@ -47,10 +47,12 @@ def worlds(names: list[str]) -> list[Row]:
         logs = np.log([b.n / a.n for a, b in zip(before, now, strict=True)])
         mean, error = float(logs.mean()), 2.0 * float(logs.std(ddof=1)) / math.sqrt(logs.size)
         seconds = sum(b.seconds for b in now) / sum(a.seconds for a in before)
+        medians = [float(np.median([one.n for one in some])) for some in (now, before)]
+        late = [sum(not one.reached for one in some) for some in (now, before)]
         detail = (
-            f"{math.exp(mean - error):.2f} to {math.exp(mean + error):.2f}; median {np.median([b.n for b in now]):g} "
-            f"after {np.median([a.n for a in before]):g}; not decided {sum(not b.reached for b in now)} after "
-            f"{sum(not a.reached for a in before)}; wrong {sum(b.wrong for b in now)}; time {seconds:.2f}"
+            f"{math.exp(mean - error):.2f} to {math.exp(mean + error):.2f}; median {medians[0]:g} after "
+            f"{medians[1]:g}; not decided {late[0]} after {late[1]}; wrong {sum(b.wrong for b in now)}; "
+            f"time {seconds:.2f}"
         )
         made.append(
             Row(f"{name}: measurements", math.exp(mean), "of 0.2.0's", TARGETS.get(name, 1.03), False, detail)

@@ -1,8 +1,9 @@
 """Estimates and standard errors beside rational arithmetic: ``python -m benchmarks exactness``.
 
 For every kind of model 500 random problems whose error bars differ by six, and by eight decades
-(``EXACTNESS_PROBLEMS=50`` fewer); the largest error of an estimate, in standard errors of its difference, and of a
-standard error, relatively. A half-width is at least one standard error, so that both stay below 1e-6 of it.
+(``EXACTNESS_PROBLEMS=50`` fewer); the largest error of an estimate, in standard errors of its difference, and
+of a standard error, relatively. A half-width is at least one standard error, so that both stay below 1e-6 of
+it.
 """
 
 import os

@@ -10,7 +10,7 @@ from noisewise.study.models import independent
 
 
 class OneScale(Kind):
-    """Known error bars, by one normal mixture on both sides: valid as well, and wider for most differences."""
+    """Known error bars by one normal mixture on both sides: valid, and wider for most differences."""
 
     name, told = "one scale", (KNOWN,)
 
