@@ -28,8 +28,8 @@ from noisewise.study.log.specification import ONCE
 from noisewise.study.log.state import replay
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.variance_components import FEWEST
-from noisewise.study.planning.resolution import Resolution, resolution_of
-from noisewise.study.showing.league import League, LeagueRow, league_of
+from noisewise.study.planning.worth import Resolution, resolution_of
+from noisewise.study.report.league import League, LeagueRow, league_of
 from noisewise.study.study import Study
 from noisewise.study.tables.table import Reading, Table
 

@@ -18,16 +18,16 @@ from noisewise.study.log.state import Job
 from noisewise.study.measuring import Measuring
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Sums, only_differences
-from noisewise.study.planning.effort import FUTURES, MOST_LOOKS
+from noisewise.study.planning import FUTURES, MOST_LOOKS
 
 if TYPE_CHECKING:  # what plans, frames and charts stand on is loaded when one is asked for
     import polars as pl
 
-    from noisewise.study.planning.levels import Noise, Priced
+    from noisewise.study.planning.noise import Noise, Priced
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.worth import Worth
-    from noisewise.study.showing.league import League
-    from noisewise.study.showing.plots import Plots
+    from noisewise.study.report.figures import Plots
+    from noisewise.study.report.league import League
 
 Frame = Literal["measurements", "options", "events", "items"]
 
@@ -193,7 +193,7 @@ class Study(Measuring):
 
     def frame(self, what: Frame = "options") -> "pl.DataFrame":
         """The measurements, options, events or items as a polars frame."""
-        from noisewise.study.showing.frames import make_frame
+        from noisewise.study.report.frames import make_frame
 
         self._catch_up()
         events = self.events() if what == "events" else []
@@ -206,7 +206,7 @@ class Study(Measuring):
             against: Show differences to this option; default: estimates, or differences to the recommended
                 option where only differences are known.
         """
-        from noisewise.study.showing.league import league_of
+        from noisewise.study.report.league import league_of
 
         self._catch_up()
         return league_of(self._now(), self._judge()[1], against)
@@ -214,7 +214,7 @@ class Study(Measuring):
     @property
     def plot(self) -> "Plots":
         """Charts: ``plot.intervals()``, ``.bound()``, ``.worth()``, ``.residuals()``, ``.plan()``."""
-        from noisewise.study.showing.plots import Plots
+        from noisewise.study.report.figures import Plots
 
         return Plots(self)
 
@@ -232,7 +232,7 @@ class Study(Measuring):
             plan: What `plan` returned, or True for a plan with the noise so far, which takes a while.
             most: Options in the chart of intervals.
         """
-        from noisewise.study.showing.report import make_page
+        from noisewise.study.report.page import make_page
 
         target = as_path(path)
         if target.suffix.lower() not in (".html", ".htm"):
@@ -247,9 +247,9 @@ class Study(Measuring):
 
     def _findings(self, plan: "Plan | bool | None") -> Any:
         from noisewise.study.planning.worth import find_worth
-        from noisewise.study.showing.frames import make_frame
-        from noisewise.study.showing.page.elements import ROWS
-        from noisewise.study.showing.report import Findings, looks_for
+        from noisewise.study.report.elements import ROWS
+        from noisewise.study.report.frames import make_frame
+        from noisewise.study.report.page import Findings, looks_for
 
         certificate, state, now = self.certificate(), self._state, self._now()
         planned: Plan | str | None = None if isinstance(plan, bool) else plan

@@ -23,7 +23,7 @@ from noisewise.server.pages.parts import gauge_of, headline_of, light_of, page_o
 from noisewise.server.pages.studies import studies_page, study_row, unreadable_row
 from noisewise.server.pages.tables import HandedIn, preview, tell_handed
 from noisewise.study.log.events import numbers_of
-from noisewise.study.showing.intervals import view_of
+from noisewise.study.report.intervals import view_of
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.study.asking.policy import unit_of
-from noisewise.study.planning.ledger import _Books, information
+from noisewise.study.planning.worth import _Books, information
 
 RNG = np.random.default_rng(5)
 FEATURES = RNG.normal(size=(8, 3))

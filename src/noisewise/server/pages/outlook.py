@@ -7,8 +7,7 @@ from noisewise.core.text import percent
 from noisewise.server.pages.measurements import number_in
 from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
-from noisewise.study.showing.page.pictures import groups_of, plan_figure, worth_figure
-from noisewise.study.showing.plots import forecast_rows
+from noisewise.study.report.figures import forecast_rows, groups_of, plan_figure, worth_figure
 
 #: Groups that are listed.
 MOST_GROUPS = 20
