@@ -1,4 +1,4 @@
-"""The pictures of the documentation, made by the code beside them: ``python -m website.pictures`` renews all.
+"""The pictures of the documentation, made by the code next to them: ``python -m website.pictures`` renews all.
 
 A block of a page calls ``save_chart(chart, "NAME.svg")``, and after it stands ``![...](images/NAME.svg)``, on
 pages in folders with ``../`` in front. ``python -m website.pictures docs/policies.md`` renews those of one.
