@@ -15,8 +15,8 @@ HEAD = """\
 {exits}
 
 Every change of a study is written whole
-or not at all. `NO_COLOR` is respected; output is wrapped at 80 columns without a terminal; warnings and progress
-bars go to standard error.
+or not at all. `NO_COLOR` is respected; output is wrapped at 80 columns without a terminal; warnings and
+progress bars go to standard error.
 Shell completion: `eval "$(_NOISEWISE_COMPLETE=bash_source noisewise)"` in `~/.bashrc`, or with
 `zsh_source` or `fish_source`.
 
@@ -52,8 +52,8 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
   `minus` (the other option of a difference), `together` (the first job of those for one new
   block without a name), `items` (the names of the items to measure it on) and `fresh` (how many new ones to
   draw as well); `null` where there is none.
-- A measurement has `id`, `option`, `minus` (of a difference), `value`, `se` (the conventional standard error),
-  `sigma` (the one that the analysis uses), `kind`, `block`, `notes`.
+- A measurement has `id`, `option`, `minus` (of a difference), `value`, `se` (the conventional standard
+  error), `sigma` (the one that the analysis uses), `kind`, `block`, `notes`.
 - A certificate has `option`, `bound` (`null`: none yet), `estimate`, `confidence`, `goal`, `eps`,
   `reached`, `sentence`, `verdict` (nothing, withheld, unbounded, undecided, bounded or reached),
   `largest_estimate` (the option whose estimate is best, and `largest_estimate_value`), `rank` (of `option`

@@ -15,11 +15,11 @@ server describes them as OpenAPI at `/api/v1/openapi.json`.
 
 - A body is one JSON object; unknown fields, and numbers in quotes, are refused.
 - Names of studies in addresses: write `~1` for `/`, and `~0` for `~`.
-- Responses about a study have an `ETag`, the number of its last event: with `If-None-Match` the server responds only if
-  something is new, with `If-Match` it refuses a change if something else has changed. A request with an
-  `Idempotency-Key` counts once, however often it is sent.
-- Errors are `application/problem+json`, with a sentence in `detail`. The table at the end lists the meaning of
-  each status.
+- Responses about a study have an `ETag`, the number of its last event: with `If-None-Match` the server
+  responds only if something is new, with `If-Match` it refuses a change if something else has changed. A
+  request with an `Idempotency-Key` counts once, however often it is sent.
+- Errors are `application/problem+json`, with a sentence in `detail`. The table at the end lists the
+  meaning of each status.
 """
 #: Headers and parameters that many operations share, and the head of the page explains.
 SHARED = ("study", "if-match", "if-none-match", "idempotency-key")
