@@ -17,8 +17,8 @@ from noisewise.study.asking.race import propose
 from noisewise.study.asking.what_if import WhatIf
 from noisewise.study.certificate.bound import Recommended, recommend
 from noisewise.study.evidence.separate import SeparateOptions
-from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY
+from noisewise.study.telling.error_bars import KNOWN
 
 MODELS = ("independent", "linear", "linear+deviation")
 DAYS = ("mo", "tu", "we")

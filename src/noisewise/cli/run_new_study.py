@@ -61,7 +61,7 @@ def begin_or_go_on(
     """
     import noisewise as nw
     from noisewise.operations.tables import options_typed
-    from noisewise.study.inputs.read_table import ReadTable
+    from noisewise.study.tables.sheet import ReadTable
 
     with told_warnings():
         listed = options_typed(tuple(options))

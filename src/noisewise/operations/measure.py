@@ -158,7 +158,7 @@ def _sheet(path: Path | None) -> Iterator[Any]:
 def _write_sheet(jobs: "list[Job]", draft: Path) -> None:
     import polars as pl
 
-    from noisewise.study.inputs.delimited import write_delimited
+    from noisewise.study.tables.grid import write_delimited
 
     on_items = any(job.items or job.fresh for job in jobs)
     rows = [

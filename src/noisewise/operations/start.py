@@ -83,8 +83,8 @@ class InitOutcome(Result):
     def lines(self) -> list[str]:
         """Return what the study is about, and how results were understood."""
         from noisewise.core.support.words import counted
-        from noisewise.study.intake.columns.directions import about_direction
         from noisewise.study.stores.secrets import without_secrets
+        from noisewise.study.telling.directions import about_direction
 
         found, sought = self._understood, "largest" if self.goal == "max" else "smallest"
         parts = [

@@ -8,8 +8,8 @@ from noisewise.core.support.strict_json import plain
 
 if TYPE_CHECKING:
     from noisewise.study.certificate.check import Check
-    from noisewise.study.intake.entry import Measurement
     from noisewise.study.log.state import Job
+    from noisewise.study.log.told import Measurement
     from noisewise.study.planning.worth import Worth
     from noisewise.study.study import Study
 

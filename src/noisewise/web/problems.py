@@ -13,8 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from noisewise.core.support.text import printable
-from noisewise.study.intake.told_before import ToldOtherwiseError
 from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
+from noisewise.study.telling.rows import ToldOtherwiseError
 
 PROBLEM_TYPE = "application/problem+json"
 

@@ -7,13 +7,13 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import Manner
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import reference_place
 from noisewise.study.models.sizes.variance_components import Sizes
 from noisewise.study.models.sums import block_places, totals
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
 
 
 class WhatIf(Analysis):

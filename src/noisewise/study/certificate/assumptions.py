@@ -13,13 +13,13 @@ from noisewise.study.certificate.one_look import about_errors_once, about_one_lo
 from noisewise.study.certificate.shared_arms import shared_arms
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.symmetric import GROSS, SELDOM
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.own_readings import is_linked, own_rows
 from noisewise.study.models.sizes.variance_components import with_limit
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 
 
 class Assumptions(NamedTuple):

@@ -12,10 +12,10 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
-from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.sums import block_places, totals
+from noisewise.study.telling.error_bars import KNOWN
 
 
 class LargestParts(NamedTuple):

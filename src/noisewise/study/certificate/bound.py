@@ -19,7 +19,6 @@ from noisewise.study.certificate.check import Check, check_fit
 from noisewise.study.certificate.claims import Claim, claim_at
 from noisewise.study.certificate.one_look import broken_promises
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.amounts import amount
 from noisewise.study.log.looks import chosen_by_looking
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes
@@ -28,6 +27,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.feature_bounds import UNSETTLED
 from noisewise.study.models.own_readings import begins_mostly_with_own, begins_with_own
 from noisewise.study.models.solver import RANGE
+from noisewise.study.telling.error_bars import ITEMS
 
 #: The most options that a search for the smallest bound looks at; each look costs O(n).
 MOST_LOOKS = 60

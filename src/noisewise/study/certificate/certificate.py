@@ -10,8 +10,8 @@ from noisewise.core.support.text import some_of
 from noisewise.core.support.words import as_html, counted, ordinal, percent
 from noisewise.study.certificate.notebook import WithLeague
 from noisewise.study.certificate.verdicts import NOTHING, REACHED, UNDECIDED
-from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.model_choice import ANY_TIME, ONCE
+from noisewise.study.telling.scale import LOG, ValueScale
 
 #: Raised when the fields of a certificate, or the rule that bounds are computed by, change.
 SCHEMA = 5

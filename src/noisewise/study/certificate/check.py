@@ -13,7 +13,6 @@ from noisewise.study.certificate.averaged_first import too_rough_for_logarithms
 from noisewise.study.certificate.far_off import FarOff, far_off
 from noisewise.study.certificate.notebook import WithLeague
 from noisewise.study.certificate.shared_arms import shared_arms, shared_in_words
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.told import GENERATED
@@ -23,6 +22,7 @@ from noisewise.study.models.own_readings import own_rows
 from noisewise.study.models.scatter import unequal_scatter
 from noisewise.study.models.sizes.variance_components import usual_errors
 from noisewise.study.models.sums import Sums, block_places, totals
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, NONE
 
 #: A fit this unlikely under the model withholds the certificate.
 SUSPICIOUS = 0.01

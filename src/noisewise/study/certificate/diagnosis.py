@@ -42,12 +42,12 @@ from noisewise.study.certificate.causes import (
 from noisewise.study.certificate.check import SUSPICIOUS, UNEQUAL, Check, name_of, standard_residuals, tails
 from noisewise.study.certificate.drift import about_time
 from noisewise.study.certificate.outlying import about_readings
-from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.measurements import KINDS, NO_BLOCK
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.own_readings import is_linked
 from noisewise.study.models.remedies import TELLING
 from noisewise.study.models.scatter import unequal_scatter
+from noisewise.study.telling.error_bars import NONE
 
 #: By how much D must fall for a cause, and for one that chi-square does not see.
 SOME, LOUD = 2.0, 8.0

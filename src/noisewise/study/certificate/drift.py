@@ -13,10 +13,10 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import f_tails
 from noisewise.core.support.words import number
-from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.sums import totals
+from noisewise.study.telling.error_bars import ITEMS
 
 #: Blocks from which on a drift can be told from blocks that merely differ; degrees of freedom without blocks.
 FEWEST_BLOCKS, FEWEST = 6, 8

@@ -3,11 +3,11 @@
 import numpy as np
 
 from noisewise.study.certificate.check import Check
-from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.looks import broken_promise
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.once import ENOUGH, PairedOnce
+from noisewise.study.telling.error_bars import COUNTS, KNOWN, NONE, READINGS
 
 
 def broken_promises(analysis: Analysis) -> list[str]:

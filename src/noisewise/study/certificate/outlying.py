@@ -11,9 +11,9 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import counted
 from noisewise.study.certificate.check import name_of, standard_residuals
-from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Codes
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.telling.error_bars import NONE, READINGS
 
 #: Readings of an option from which on one of them can stand out.
 FEWEST = 8

@@ -34,8 +34,8 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence, log_mean, sums_of_digits
 from noisewise.study.evidence.known import SCALES, WEIGHTS
-from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import Codes
+from noisewise.study.telling.error_bars import KNOWN
 
 #: d over the difference that matters: dense where most studies are decided, wide beyond.
 STAKES = np.append(0.16 * 1.6 ** np.arange(11.0), 17.6 * 4.0 ** np.arange(1.0, 9.0))

@@ -27,8 +27,8 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean, sums_of_digits
-from noisewise.study.inputs.error_bars import BOUNDED
 from noisewise.study.log.measurements import Codes
+from noisewise.study.telling.error_bars import BOUNDED
 
 #: All stakes λ.
 STAKES = 0.95 * 1.6 ** -np.arange(13.0)

@@ -36,8 +36,8 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
 from noisewise.study.evidence.known import one_sided
-from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import Codes
+from noisewise.study.telling.error_bars import NONE, READINGS
 
 #: c, and the weight of each: the last ones are for few readings that lie far from each other's options.
 SCALES = np.array([30.0, 3.0, 0.3, 0.03, 0.003])

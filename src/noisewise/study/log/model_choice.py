@@ -6,7 +6,7 @@ from typing import Any
 
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.ranges import check_amount
-from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
+from noisewise.study.telling.scale import AS_TOLD, ValueScale
 
 #: In the place of a number: to be found from the measurements, by restricted likelihood.
 ESTIMATE = "estimate"

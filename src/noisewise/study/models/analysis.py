@@ -8,7 +8,6 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.specification import HEAVY, POOLED
@@ -32,6 +31,7 @@ from noisewise.study.models.scatter import Sigmas, settle, widened
 from noisewise.study.models.sizes.variance_components import Likelihood, Sizes, settle_sizes
 from noisewise.study.models.study_model import BoundaryCase
 from noisewise.study.models.sums import Sums, pool
+from noisewise.study.telling.error_bars import COUNTS
 
 
 class Analysis:

@@ -8,7 +8,6 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.pairs import PairedItems
 from noisewise.study.evidence.symmetric import SymmetricRounds
-from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.log.state import State
@@ -16,6 +15,7 @@ from noisewise.study.models.boundary import PAIRED
 from noisewise.study.models.fit import Fit, fit_independent
 from noisewise.study.models.study_model import BoundaryCase
 from noisewise.study.models.sums import pool
+from noisewise.study.telling.error_bars import ITEMS
 
 
 class Narrowest(HalfWidths):

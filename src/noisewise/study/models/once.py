@@ -37,13 +37,13 @@ from noisewise.core.support.distributions import (
     student_quantile,
 )
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.inputs.error_bars import COUNTS, NONE
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.specification import OWN, POOLED
 from noisewise.study.models.fit import Fit
 from noisewise.study.models.own_readings import OwnReadings
 from noisewise.study.models.scatter import chance_of_equal_scatter
 from noisewise.study.models.sums import Sums, totals
+from noisewise.study.telling.error_bars import COUNTS, NONE
 
 #: The part of δ of upper limits of scatter and of sizes, where there are any.
 ONE_LOOK_LIMITS = 0.1

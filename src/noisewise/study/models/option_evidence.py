@@ -15,7 +15,6 @@ from noisewise.study.evidence.levels import Stacks, ladder, levels_for, levels_w
 from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.evidence.separate import SeparateOptions
 from noisewise.study.evidence.tables import PAYS, Tables
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.boundary import Shares
@@ -23,6 +22,7 @@ from noisewise.study.models.fit import Fit
 from noisewise.study.models.own_readings import own_readings, own_rows
 from noisewise.study.models.solver import two_sum
 from noisewise.study.models.sums import Sums, pool, totals
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, NONE, READINGS
 
 #: Kinds of measurements whose scatter is pooled.
 POOLED = tuple(KINDS.index(kind) for kind in (READINGS, NONE))

@@ -8,12 +8,12 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import f_tails
-from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import ALL_READINGS, KINDS, Columns
 from noisewise.study.log.model_choice import ModelChoice
 from noisewise.study.log.specification import FIRST, OWN, POOLED
 from noisewise.study.log.state import State
 from noisewise.study.models.sums import sorted_by, totals
+from noisewise.study.telling.error_bars import NONE, READINGS
 
 #: Readings of an option below which nothing is known of its own scatter.
 LEAST = 2

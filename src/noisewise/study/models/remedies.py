@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.model_choice import ESTIMATE, SIZES, facts_of
 from noisewise.study.models.sizes.variance_components import Likelihood, estimate_one
+from noisewise.study.telling.scale import ValueScale
 
 #: A difference in -2·log L that tells two models apart: about 20 to 1 in likelihood.
 TELLING = 6.0

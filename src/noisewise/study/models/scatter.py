@@ -21,9 +21,9 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails
 from noisewise.core.support.words import counted
-from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.models.own_readings import LEAST, OwnReadings, own_readings, own_rows
+from noisewise.study.telling.error_bars import NONE, READINGS
 
 #: Pooled degrees of freedom below which no certificate is given.
 LEAST_FREEDOM = 20

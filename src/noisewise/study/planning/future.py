@@ -20,7 +20,6 @@ from noisewise.study.asking.item_race import ItemRace
 from noisewise.study.asking.under_way import UNNAMED
 from noisewise.study.asking.what_if import More, WhatIf, with_more
 from noisewise.study.certificate.bound import recommend
-from noisewise.study.intake.item_entry import content_of
 from noisewise.study.log.events import Event
 from noisewise.study.log.item_order import next_places
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes, Columns
@@ -31,6 +30,7 @@ from noisewise.study.models.own_readings import has_own_scatter
 from noisewise.study.models.sizes.variance_components import Sizes
 from noisewise.study.planning.coming_blocks import ComingBlocks
 from noisewise.study.planning.levels import NoiseLevels
+from noisewise.study.telling.item_rows import content_of
 
 #: By which part of what was measured a study grows between two looks: far from the end, and while the bound
 #: is at most `NEAR` times eps.

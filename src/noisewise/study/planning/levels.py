@@ -10,10 +10,10 @@ from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.checks import check_number, check_positive
 from noisewise.study.asking.coming import DIFFERENCE, expected_noise, usual_probe
-from noisewise.study.inputs.error_bars import NONE
-from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.telling.error_bars import NONE
+from noisewise.study.telling.scale import ValueScale
 
 #: NoiseLevels that are kept apart when the noise so far is taken for the noise to come.
 USUAL_LEVELS = 8

@@ -20,8 +20,6 @@ from noisewise.study.certificate.bound import recommend
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.notebook import WithLeague
 from noisewise.study.evidence.separate import SeparateOptions
-from noisewise.study.inputs.error_bars import COUNTS
-from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
@@ -33,6 +31,8 @@ from noisewise.study.planning.future import FutureSetting, ItemSetting, Outcome
 from noisewise.study.planning.levels import Noise, NoiseLevels, Priced, by_cost, by_share
 from noisewise.study.planning.one_look import one_look_ahead
 from noisewise.study.planning.resolution import resolution_of
+from noisewise.study.telling.error_bars import COUNTS
+from noisewise.study.telling.scale import AS_TOLD, ValueScale
 
 #: What lies outside of the band at each end.
 TAIL = 0.1

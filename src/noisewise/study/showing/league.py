@@ -15,12 +15,12 @@ from noisewise.core.support.text import printable
 from noisewise.core.support.words import percent
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.verdicts import UNBOUNDED
-from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.levels import only_differences
 from noisewise.study.showing.intervals import comparison, estimates
+from noisewise.study.telling.error_bars import NONE
 
 #: Options that are shown, and the widths of their names and of the chart in a terminal.
 SHOWN, NAME_WIDTH, CHART_WIDTH = 24, 28, 30

@@ -10,11 +10,11 @@ import polars as pl
 from noisewise.core.support.words import counted, percent
 from noisewise.study.certificate.certificate import Certificate
 from noisewise.study.certificate.check import residuals_to_show
-from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.specification import Specification
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
 from noisewise.study.showing.intervals import draw
+from noisewise.study.telling.scale import ValueScale
 
 if TYPE_CHECKING:  # it simulates studies, which takes much to load
     from noisewise.study.planning.plan import Plan

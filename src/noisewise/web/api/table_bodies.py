@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from noisewise.study.intake.roles import ROLE
+from noisewise.study.telling.roles import ROLE
 from noisewise.web.api.body_types import MOST_NAMES, Long, Number, StrictBody, Text, names_up_to
 
 #: Rows of a table that is sent by columns; the size of the body limits it as well.

@@ -15,22 +15,19 @@ from noisewise.web.api.table_bodies import Importing, ToolFile, ToolFiles
 from noisewise.web.problems import ProblemError
 
 if TYPE_CHECKING:
-    from noisewise.study.intake.columns.understanding import Understood
     from noisewise.study.readers.reader import Reader
     from noisewise.study.readers.result_file import ResultFile
+    from noisewise.study.telling.understanding import Understood
 
 
 def understood_text(text: str, others: Any = (), **reading: Any) -> "Understood":
     """A table that was sent as text."""
-    from noisewise.study.inputs.tables import read_whole
-    from noisewise.study.intake.columns.understanding import check_reading, understand
+    from noisewise.study.tables.sheet import read_whole
+    from noisewise.study.telling.understanding import check_reading, understand
 
     check_reading(reading, "tell_many")
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "table.csv"  # the text itself says what stands between its columns
-        file.write_text(text, encoding="utf-8", newline="")
-        table = replace(read_whole("table", file), name="table")
-        return understand(table, what="table", others=others, **reading)
+    table = read_whole("table", text.encode(), "table")
+    return understand(table, what="table", others=others, **reading)
 
 
 def understood_import(
@@ -64,7 +61,7 @@ def _of_text(study: Study, asked: Importing, reading: Mapping[str, Any]) -> "Und
 
 
 def _of_tool(study: Study, asked: Importing, reading: Mapping[str, Any]) -> "Understood":
-    from noisewise.study.intake.columns.understanding import understand
+    from noisewise.study.telling.understanding import understand
 
     assert isinstance(asked.table, ToolFiles)
     _refuse_reading(reading)
@@ -79,8 +76,8 @@ def first_results(
     """What a study is made of."""
     if isinstance(results, str):
         return understood_text(results, described, **reading)
-    from noisewise.study.intake.columns.understanding import understand
     from noisewise.study.readers.registry import read
+    from noisewise.study.telling.understanding import understand
 
     _refuse_reading(reading)
     with laid_out(results) as (reader, files):

@@ -189,7 +189,7 @@ class RemoteChanges:
         names = self._alone().add_options(options, id=id, decimal=decimal)
         if listed and not any(isinstance(one, Mapping) for one in options):
             return names
-        from noisewise.study.inputs.tables import read_whole
+        from noisewise.study.tables.sheet import read_whole
 
         return read_whole("options", options).frame.to_dict(as_series=False)
 

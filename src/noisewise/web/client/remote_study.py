@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noisewise.operations.objects import certificate_from, job_from
 from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
+from noisewise.study.telling.scale import LOG, ValueScale
 from noisewise.web.client.connection import ServerConnection, path_of
 from noisewise.web.client.remote_changes import RemoteChanges
 from noisewise.web.client.remote_log import RemoteLog
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from noisewise.study.certificate.check import Check
-    from noisewise.study.intake.batch import Taken
-    from noisewise.study.intake.item_tables import TakenItems
     from noisewise.study.log.specification import Specification
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.slot import Slot
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from noisewise.study.showing.league import League
     from noisewise.study.showing.plots import Plots
     from noisewise.study.study import Frame, Study
+    from noisewise.study.telling.batch import Taken
+    from noisewise.study.telling.item_rows import TakenItems
 
 #: What a server says of where a study stands.
 STATUS = (

@@ -10,8 +10,9 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from noisewise.core.support.remarks import heard_warnings
-from noisewise.study.intake.entry import measurement_of, read_told
+from noisewise.study.log.told import measurement_of
 from noisewise.study.study import Study
+from noisewise.study.telling.rows import read_told
 from noisewise.web.auth.forms import read_form, texts_of
 from noisewise.web.auth.roles import Role, Visitor, needs, visitor_of
 from noisewise.web.pages.measurements import arguments_of, measured_of

@@ -8,8 +8,8 @@ import numpy as np
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.words import aligned, number
 from noisewise.study.certificate.check import residuals_to_show
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.study import Study
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.web.pages.parts import Pager, page_of
 
 

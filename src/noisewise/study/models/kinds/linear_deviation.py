@@ -5,7 +5,6 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import number
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE, READINGS
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.models.feature_bounds import FeatureBounds, left_to_options
 from noisewise.study.models.fit import Fit, fit_features, fit_independent
@@ -21,6 +20,7 @@ from noisewise.study.models.sizes.variance_components import (
 )
 from noisewise.study.models.study_model import BoundaryCase
 from noisewise.study.models.sums import Sums, totals
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, NONE, READINGS
 
 
 class LinearDeviation(Linear):

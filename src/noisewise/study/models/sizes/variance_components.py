@@ -17,8 +17,6 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.words import counted, rounded_up
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE
-from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelChoice
 from noisewise.study.models.fit import Equations, fit_independent
@@ -26,6 +24,8 @@ from noisewise.study.models.own_readings import own_readings
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.models.sizes.size_limits import lower_size, upper_size
 from noisewise.study.models.sums import Probes, Sums, totals
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, NONE
+from noisewise.study.telling.scale import ValueScale
 
 #: Sizes tried first, as powers of ten of the typical error bar, and up to the range of the values.
 STEP = 0.25

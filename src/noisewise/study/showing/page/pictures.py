@@ -10,7 +10,6 @@ import polars as pl
 from noisewise.charts.svg import Plane, Point, Scale, axis_row, band_row, bar_row, scale_of
 from noisewise.core.support.words import about, counted, in_unit, percent
 from noisewise.study.certificate.check import residuals_to_show
-from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
 from noisewise.study.showing.page.elements import figure, paragraph, text
@@ -20,6 +19,7 @@ from noisewise.study.showing.plots import (
     title_of_course,
     worth_alike,
 )
+from noisewise.study.telling.scale import ValueScale
 
 if TYPE_CHECKING:  # it simulates studies, which takes much to load
     from noisewise.study.planning.plan import Plan
