@@ -20,8 +20,8 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.timing import Row
-from noisewise.core.model.dense import Floats
-from noisewise.study.evidence.symmetric import (
+from noisewise.core.blocks import Floats
+from noisewise.study.evidence.rounds import (
     FIRST,
     PairRounds,
     Rounds,

@@ -13,12 +13,12 @@ import math
 import numpy as np
 
 from benchmarks.timing import Row
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.counts import Counts
-from noisewise.study.evidence.pairs import PairedItems
+from noisewise.study.evidence.items import PairedItems
 from noisewise.study.log.items import Items, ToldItems
-from noisewise.study.models.boundary import LITTLE, PAIRED, Shares
-from noisewise.study.models.option_evidence import separate_options
+from noisewise.study.models.independent import separate_options
+from noisewise.study.models.model import LITTLE, PAIRED, Shares
 from noisewise.study.telling.scale import AS_TOLD
 
 BATCH = 50

@@ -19,14 +19,14 @@ from scipy.stats import binom
 import noisewise as nw
 from benchmarks.adversaries import FALSE_ALARM
 from benchmarks.timing import Row
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 from noisewise.study.log.events import Event
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 
 STUDIES = int(os.environ.get("ONE_LOOK_STUDIES", "2000"))
-CONFIDENCES = (0.5, 0.95)
+CONFIDENCES = (0.5, 0.8, 0.95)
 Values = np.ndarray[Any, np.dtype[np.float64]]
 Body = dict[str, Any]
 Measure = Callable[[Values, np.random.Generator], list[Body]]

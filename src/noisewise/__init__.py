@@ -7,12 +7,11 @@ and what a new rule is made of in `extending`. Every name loads its module at fi
 
 from typing import TYPE_CHECKING
 
-from noisewise.core.support.lazy import lazy_names
-from noisewise.core.support.version import __version__ as __version__
+from noisewise.core.lazy import lazy_names
+from noisewise.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from noisewise import actions as actions
-    from noisewise import arena as arena
     from noisewise import charts as charts
     from noisewise import core as core
     from noisewise import data as data
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from noisewise import testing as testing
     from noisewise import theory as theory
     from noisewise import timing as timing
+    from noisewise.client.opening import load_study as load_study
+    from noisewise.client.places import create_study as create_study
     from noisewise.designs import Design as Design
     from noisewise.designs import Pairs as Pairs
     from noisewise.designs import TransductiveDesign as TransductiveDesign
@@ -104,19 +105,16 @@ if TYPE_CHECKING:
     from noisewise.stores import restore_store as restore_store
     from noisewise.stores import verify_certificate as verify_certificate
     from noisewise.stores import verify_log as verify_log
-    from noisewise.study import Certificate as Certificate
-    from noisewise.study import Check as Check
-    from noisewise.study import Job as Job
-    from noisewise.study import Measurement as Measurement
-    from noisewise.study import Plan as Plan
-    from noisewise.study import Slot as Slot
-    from noisewise.study import Study as Study
-    from noisewise.study import Worth as Worth
-    from noisewise.study import pick as pick
+    from noisewise.study.certificates.certificate import Certificate as Certificate
+    from noisewise.study.certificates.check import Check as Check
+    from noisewise.study.log.jobs import Job as Job
+    from noisewise.study.log.told import Measurement as Measurement
+    from noisewise.study.one_call import pick as pick
+    from noisewise.study.planning.plan import Plan as Plan
+    from noisewise.study.planning.worth import Worth as Worth
+    from noisewise.study.study import Study as Study
     from noisewise.study.tables.table import read_table as read_table
     from noisewise.timing import best_of as best_of
-    from noisewise.web.client.opening import load_study as load_study
-    from noisewise.web.client.places import create_study as create_study
 
 #: The front door. Whatever else was ever at the top still works there, and is listed by its own module.
 __all__ = [
@@ -128,7 +126,6 @@ __all__ = [
     "Measurement",
     "Plan",
     "Policy",
-    "Slot",
     "Study",
     "Worth",
     "best_of",
@@ -176,15 +173,15 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth pick"),
+    "noisewise.study": ("Certificate Check Job Measurement Plan Study Worth pick"),
     "noisewise.study.tables.table": "read_table",
     "noisewise.timing": "best_of",
-    "noisewise.web.client.opening": "load_study",
-    "noisewise.web.client.places": "create_study",
+    "noisewise.client.opening": "load_study",
+    "noisewise.client.places": "create_study",
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
-    "actions arena charts core data designs extending paper readers rules sets simulation stores "
+    "actions charts core data designs extending paper readers rules sets simulation stores "
     "study testing theory timing"
 )
 

@@ -42,7 +42,10 @@ MAKING = {
     "a lease in words": (lambda: make(lease="week"), "`lease` must be a number"),
     "a misspelt argument": (lambda: make(decimals=","), "create_study() has no argument 'decimals'. Did you"),
     "an unknown argument": (lambda: make(epsilon=0.1), "create_study() has no argument 'epsilon'"),
-    "no span": (lambda: make(model="linear"), '`span` must be given for model="linear"'),
+    "no features": (
+        lambda: make(model="linear"),
+        "`features` must name at least one column for a linear model",
+    ),
     "another goal": (lambda: make(goal="maximum"), "`goal` must be one of 'max', 'min'; got 'maximum'"),
     "a rule for vectors": (lambda: make(policy="vagd"), "independent options have none: choose another"),
     "another database": (
@@ -149,8 +152,6 @@ OTHERS = {
     "a frame": (lambda s: s.frame("rows"), "`what` must be one of"),
     "plan in words": (lambda s: s.plan("x"), "`noise` must be pairs"),
     "a menu of one": (lambda s: s.plan(menu=3), "`menu` must be pairs (sigma, cost); got 3."),
-    "no slot": (lambda s: s.slot(None), "`sigma` must be a number; got None"),
-    "no slots": (lambda s: s.slot([]), "`sigma` must name at least one slot"),
     "worth": (lambda s: s.worth("x"), "`looks` must be a whole number"),
     "a report as PDF": (lambda s: s.report("x.pdf"), "`path` must end in .html"),
     "a report nowhere": (lambda s: s.report(None), "`path` must be the name of a file; got None."),

@@ -7,7 +7,7 @@ import pytest
 from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.study import MeasurementWarning
+from noisewise.study.log.told import MeasurementWarning
 from noisewise.study.surprises import Surprises, slips_in
 
 
@@ -56,10 +56,14 @@ def test_what_was_told_before_with_its_key_is_not_warned_of():
     assert not heard(study, option="A", value=40.0, se=0.1, key="k")
 
 
-def test_values_outside_of_the_bounds_are_named():
+@pytest.mark.parametrize("error", [{"se": 0.1}, {"var": 0.01}, {"ci": (44.8, 45.2)}, {"sd": 0.1, "n": 4}, {}])
+def test_values_outside_of_the_bounds_are_refused(error):
     study = make(bounds=(1, 5))
-    assert "outside of the bounds of this study, 1 to 5" in heard(study, option="A", value=45, se=0.1)[0]
-    assert not heard(study, option="B", value=5.1, se=0.1)
+    with pytest.raises(ValueError, match="45 lies outside of the bounds of this study, 1 to 5"):
+        study.tell(option="A", value=45, **error)
+    assert study.n_measurements == 0
+    study.tell(option="A", value=5.1, se=0.1)  # an estimate may be
+    study.tell(plus="A", minus="B", value=-30.0, se=0.1)
 
 
 def test_the_first_plus_minus_says_how_it_was_read():
@@ -99,7 +103,7 @@ def test_sums_taken_in_one_by_one_are_those_of_all(blocks):
         told = {"block": str(rng.integers(3))} if blocks else {}
         study.tell(option="ABC"[rng.integers(3)], value=value, se=float(rng.uniform(0.5, 1.5)), **told)
     state = study.analysis().state
-    one_by_one, together = study._surprises, Surprises(state)
+    one_by_one, together = study._surprises[1], Surprises(state)
     assert one_by_one._sums.keys() == together._sums.keys()
     for probe, sums in together._sums.items():
         assert one_by_one._sums[probe] == pytest.approx(sums)

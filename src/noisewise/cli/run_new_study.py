@@ -10,13 +10,13 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisewise.cli.printing import told_warnings
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.operations.start import QUESTION, create
 from noisewise.operations.table import Param, load_table
 
 if TYPE_CHECKING:
-    from noisewise.study import Study
     from noisewise.study.log.specification import Specification
+    from noisewise.study.study import Study
 
 #: What is not a part of the question, or is compared by itself.
 APART = ("name", "catalogue", "policy", "version")

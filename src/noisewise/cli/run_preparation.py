@@ -25,14 +25,14 @@ from noisewise.cli.run_placeholders import (
     read_template,
 )
 from noisewise.cli.threads import environment
+from noisewise.core.checks import AMOUNT, check_choice, check_count, check_within
 from noisewise.core.refusals import RefusedError
-from noisewise.core.support.checks import check_choice, check_count
-from noisewise.core.support.ranges import AMOUNT, check_within
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.operations.values import named_with_options
 
 if TYPE_CHECKING:
-    from noisewise.study import Job, Study
+    from noisewise.study.log.jobs import Job
+    from noisewise.study.study import Study
 
 Columns = Mapping[str, Mapping[str, str]]
 #: The name of a study that names none, as for init.

@@ -8,7 +8,7 @@ import click
 
 from noisewise.cli.options import Json, Store
 from noisewise.cli.printing import print_json, say
-from noisewise.core.support.garbage import without_collector
+from noisewise.core.sequences import without_collector
 from noisewise.operations.table import Arg, Opt
 
 NEEDS_SERVER = (
@@ -47,7 +47,7 @@ def serve(
     if missing:
         raise ModuleNotFoundError(NEEDS_SERVER)
     with without_collector():  # modules are not garbage, and looking through them takes a tenth of the start
-        from noisewise.web.serving import serve as serving
+        from noisewise.server.serving import serve as serving
 
     if create:
         from noisewise.study.stores.address import open_store
@@ -81,8 +81,8 @@ def token(
 
     A viewer sees everything; a worker also asks and tells; an owner may do all. What they tell is by them.
     """
-    from noisewise.core.support.checks import check_choice
-    from noisewise.web.auth.tokens import tokens_of
+    from noisewise.core.checks import check_choice
+    from noisewise.server.auth.tokens import tokens_of
 
     check_choice("what", what, ("add", "list", "revoke"))
     file = tokens_of(store, tokens)

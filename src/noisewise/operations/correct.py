@@ -12,7 +12,7 @@ from noisewise.operations.tables import Decimal, Options
 from noisewise.operations.values import OptionName, Reason
 
 if TYPE_CHECKING:
-    from noisewise.study import Study
+    from noisewise.study.study import Study
 
 MeasurementId = Annotated[str, Arg("The measurement's id (m-17) or key.", metavar="MEASUREMENT")]
 
@@ -104,7 +104,7 @@ class AddOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return them, and how many options there are now."""
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted
 
         return [f"Added {', '.join(self.added)}: {counted(self._count, 'option')}."]
 

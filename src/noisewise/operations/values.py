@@ -81,7 +81,7 @@ def item_pool(text: str) -> int | list[str]:
 
 def seconds(days: str) -> float:
     """A time that people type in days, and that programs give in seconds."""
-    from noisewise.core.support.ranges import LEASE
+    from noisewise.core.checks import LEASE
 
     given = amount(days)
     if not (isinstance(given, float) and LEASE.holds(given * DAY)):

@@ -3,12 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from noisewise.core.support.lazy import lazy_names
+from noisewise.core.lazy import lazy_names
 from noisewise.study.log.model_choice import models_are_loaded_by
 
 if TYPE_CHECKING:
-    from noisewise.study.certificate.certificate import Certificate as Certificate
-    from noisewise.study.certificate.check import Check as Check
+    from noisewise.study.certificates.certificate import Certificate as Certificate
+    from noisewise.study.certificates.check import Check as Check
     from noisewise.study.creation import create_study as create_study
     from noisewise.study.creation import load_study as load_study
     from noisewise.study.log.jobs import Job as Job
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from noisewise.study.log.told import MeasurementWarning as MeasurementWarning
     from noisewise.study.one_call import pick as pick
     from noisewise.study.planning.plan import Plan as Plan
-    from noisewise.study.planning.slot import Slot as Slot
     from noisewise.study.planning.worth import Worth as Worth
     from noisewise.study.study import Study as Study
     from noisewise.study.tables.table import read_table as read_table
@@ -28,7 +27,6 @@ __all__ = [
     "Measurement",
     "MeasurementWarning",
     "Plan",
-    "Slot",
     "Study",
     "Worth",
     "create_study",
@@ -39,13 +37,12 @@ __all__ = [
 
 #: Where each of them lives: a command that tells one measurement loads no plans.
 _HOMES = {
-    "Certificate": "certificate.certificate",
-    "Check": "certificate.check",
+    "Certificate": "certificates.certificate",
+    "Check": "certificates.check",
     "Job": "log.jobs",
     "Measurement": "log.told",
     "MeasurementWarning": "log.told",
     "Plan": "planning.plan",
-    "Slot": "planning.slot",
     "Study": "study",
     "Worth": "planning.worth",
     "create_study": "creation",
@@ -57,7 +54,7 @@ _HOMES = {
 _ALSO = ("stores.protocol", "stores.address", "log.export", "creation", "safekeeping.backup",
          "safekeeping.verification")  # fmt: skip
 
-models_are_loaded_by(lambda: import_module(f"{__name__}.models.registry"))
+models_are_loaded_by(lambda: import_module(f"{__name__}.models.analysis"))
 _find = lazy_names(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()})
 
 

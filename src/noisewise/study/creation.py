@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from noisewise.core.support.text import check_text
-from noisewise.core.support.version import __version__
-from noisewise.study.certificate.bound import certify
-from noisewise.study.certificate.certificate import Certificate, claimed_in, other_words, wrong_fact
+from noisewise.core.text import check_text
+from noisewise.core.version import __version__
+from noisewise.study.certificates.bound import certify
+from noisewise.study.certificates.certificate import Certificate, claimed_in, other_words, wrong_fact
 from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.model_choice import facts_of
@@ -145,8 +145,8 @@ def create_study(
         'B'
     """
     # What only a new study needs, all rules among it, is loaded here.
+    from noisewise.study.asking.ask import rehearse_asking
     from noisewise.study.asking.policy import pinned_policy
-    from noisewise.study.asking.suggestion import rehearse_asking
 
     _check_reading(reading, token)
     question = check_question(

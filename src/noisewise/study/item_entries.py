@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.text import printable
+from noisewise.core.checks import check_count
+from noisewise.core.text import printable
 from noisewise.study.journal import Journal
 from noisewise.study.log.events import Event, Happened, events_in, events_of, rows_of
 from noisewise.study.log.item_order import BATCH, next_places

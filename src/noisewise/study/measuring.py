@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 from noisewise.study.entries import Entries, given_of
 from noisewise.study.log.events import Event, Happened
 from noisewise.study.log.jobs import Job
@@ -55,7 +55,7 @@ class Measuring(Entries):
     def _bound_now(self) -> float:
         """The bound of what would be recommended, whether or not the measurements fit."""
         self._catch_up()
-        found = recommend(self._quick())
+        found = recommend(self._now())
         return math.inf if found is None else found.bound
 
     @property

@@ -4,14 +4,14 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from noisewise.core.support.strict_json import plain
+from noisewise.core.strict_json import plain
 
 if TYPE_CHECKING:
-    from noisewise.study.certificate.check import Check
+    from noisewise.study.certificates.check import Check
     from noisewise.study.log.state import Job
-    from noisewise.study.log.told import Measurement
     from noisewise.study.planning.worth import Worth
     from noisewise.study.study import Study
+    from noisewise.study.telling.rows import Measurement
 
 #: How a study stands.
 READY, NOT_YET, WITHHELD, NOTHING, UNREADABLE = "ready", "not yet", "withheld", "no results", "unreadable"

@@ -10,7 +10,7 @@ from tests.support.effort import effort
 from tests.support.racing import DAYS, MODELS, random_row
 
 import noisewise as nw
-from noisewise.study.asking.suggestion import Asking
+from noisewise.study.asking.ask import Asking
 from noisewise.study.log.state import replay
 from noisewise.study.models.analysis import Analysis
 

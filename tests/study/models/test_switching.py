@@ -10,7 +10,7 @@ from tests.support.effort import long_beyond
 from tests.support.measured import tell_all
 
 import noisewise as nw
-from noisewise.core.support.words import rounded_up
+from noisewise.core.text import rounded_up
 from noisewise.rules.registry import rule_named
 
 N = 30

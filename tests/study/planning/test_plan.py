@@ -7,7 +7,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.study.planning.future import reached_at
-from noisewise.study.planning.levels import by_share
+from noisewise.study.planning.noise import by_share
 from noisewise.study.planning.plan import draw_worlds
 
 

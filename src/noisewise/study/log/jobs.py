@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted, printable
 
 OPEN, TOLD, FAILED, RELEASED = "open", "told", "failed", "released"
 #: What an event "ask" says only where it is so: see `Job`.

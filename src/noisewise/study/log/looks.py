@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.words import counted
+from noisewise.core.checks import check_choice
+from noisewise.core.text import counted
 from noisewise.study.log.specification import ANY_TIME, BLIND, HEAVY, LOOKS, ONCE
 from noisewise.study.log.state import State
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
-from noisewise.core.support.checks import check_choice, check_names, check_probability
-from noisewise.core.support.ranges import (
+from noisewise.core.checks import (
     AMOUNT,
     CONFIDENCE,
     COUNT,
@@ -15,10 +14,13 @@ from noisewise.core.support.ranges import (
     SEED,
     VALUE,
     check_amount,
+    check_choice,
     check_count_within,
+    check_names,
+    check_probability,
     check_within,
 )
-from noisewise.core.support.text import check_text
+from noisewise.core.text import check_text
 from noisewise.study.log.model_choice import ANY_TIME as ANY_TIME
 from noisewise.study.log.model_choice import (
     ESTIMATE,

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import printable
+from noisewise.core.blocks import Floats
+from noisewise.core.text import printable
 from noisewise.study.log.events import Event
 from noisewise.study.log.items import Items
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
@@ -99,10 +99,9 @@ class State:
         self.looks = specification.looks or ANY_TIME
         self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
-        self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
-        self.quick_tables: Any = None  # the same for many looks in a row
+        self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.limits`
         self.centres: Any = (
-            None  # of options whose errors have any tails, see `option_evidence.robust_centres`
+            None  # of options whose errors have any tails, see `models.independent.robust_centres`
         )
 
     def apply(self, event: Event) -> None:
@@ -165,7 +164,7 @@ class State:
         """The same study with another model; neither may change after that."""
         twin = copy.copy(self)
         twin.model = model
-        twin.tables = twin.quick_tables = twin.centres = None
+        twin.tables = twin.centres = None
         return twin
 
     def of_population(self) -> "State":

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, TIME, VALUE, Range
-from noisewise.core.support.text import printable
+from noisewise.core.checks import AMOUNT, COUNT, SQUARES, TIME, VALUE, Range
+from noisewise.core.text import printable
 from noisewise.study.log.events import Event
 from noisewise.study.log.item_order import items_flaw
 from noisewise.study.log.model_choice import ModelChoice, choose_model

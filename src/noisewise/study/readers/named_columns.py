@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.readers.result_file import ResultFile
 from noisewise.study.tables.cells import read_numbers
 from noisewise.study.tables.grid import ENDINGS, TEXTS

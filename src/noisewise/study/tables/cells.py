@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.tables.numbers import NUMBERS, number, split_cell
 from noisewise.study.tables.wording import PYTHON, Wording
 

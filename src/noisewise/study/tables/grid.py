@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.tables.encodings import as_utf8
 from noisewise.study.tables.limits import MOST_UNPACKED, check_size, most_cells
 from noisewise.study.tables.packed import PACKED, read_packed

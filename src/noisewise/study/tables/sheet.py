@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 from numpy.typing import NDArray
 
-from noisewise.core.support.text import NAME_LENGTH, check_text, composed, is_half, printable
+from noisewise.core.text import NAME_LENGTH, check_text, composed, is_half, printable
 from noisewise.study.tables.cells import DAY, SHORT_DATE
 from noisewise.study.tables.grid import ENDINGS, Grid, as_polars, packed_table, read_grids, split_sheet
 from noisewise.study.tables.numbers import is_number

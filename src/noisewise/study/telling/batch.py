@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.ranges import AMOUNT, VALUE
-from noisewise.core.support.sequences import MadeOnDemand
-from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_texts, some_of
-from noisewise.core.support.words import counted
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import AMOUNT, VALUE
+from noisewise.core.sequences import MadeOnDemand
+from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_texts, counted, some_of
 from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import TOLD, Job
 from noisewise.study.log.state import State

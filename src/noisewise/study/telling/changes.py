@@ -5,7 +5,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from noisewise.core.support.text import NOTE_LENGTH, check_text, composed, printable
+from noisewise.core.text import NOTE_LENGTH, check_text, composed, printable
 from noisewise.study.log.events import encode
 from noisewise.study.log.looks import switched_looks
 from noisewise.study.log.model_choice import facts_of, named_models, switched

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.text import composed, printable
-from noisewise.core.support.words import duration
+from noisewise.core.checks import nearest
+from noisewise.core.text import composed, duration, printable
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
 from noisewise.study.log.model_choice import named_models
 from noisewise.study.log.state import Job, State

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.sequences import MadeOnDemand
-from noisewise.core.support.text import check_texts, composed, printable
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import nearest
+from noisewise.core.sequences import MadeOnDemand
+from noisewise.core.text import check_texts, composed, printable
 from noisewise.study.log.item_order import told_in, why_not_next
 from noisewise.study.log.items import ROUNDING, Answers, Items, ToldItems
 from noisewise.study.log.looks import is_once

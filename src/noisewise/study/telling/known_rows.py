@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.log.state import State
 from noisewise.study.telling.error_bars import BOUNDED, COUNTS
 from noisewise.study.telling.finding import took_its_block

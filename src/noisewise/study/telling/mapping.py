@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.checks import nearest
+from noisewise.core.checks import nearest
 from noisewise.study.tables.columns import said_by
 from noisewise.study.tables.names import columns_called, key_of
 from noisewise.study.tables.wording import Wording

@@ -8,9 +8,8 @@ import math
 import re
 from typing import Any, NamedTuple
 
-from noisewise.core.support.checks import as_float
-from noisewise.core.support.ranges import AMOUNT, VALUE
-from noisewise.core.support.text import printable
+from noisewise.core.checks import AMOUNT, VALUE, as_float
+from noisewise.core.text import printable
 from noisewise.study.tables.cells import comma_hint, hint_for, why_no_value
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.ranges import COST, VALUE
-from noisewise.core.support.text import check_text, check_texts, composed, printable, some_of
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import COST, VALUE, nearest
+from noisewise.core.text import check_text, check_texts, composed, printable, some_of
 from noisewise.study.log.specification import Specification
 from noisewise.study.tables.cells import looks_numeric, read_numbers
 from noisewise.study.tables.names import columns_called, key_of

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted, printable
 from noisewise.study.log.state import State
 from noisewise.study.readers.readout import ROW_FIELDS, Readout
 from noisewise.study.tables.sheet import ReadTable

@@ -7,8 +7,8 @@ about, and whether it was told before, is checked against the newest state (`rea
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from noisewise.core.support.ranges import COST, TIME, check_within
-from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
+from noisewise.core.checks import COST, TIME, check_within
+from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
 from noisewise.study.log.specification import HEAVY
 from noisewise.study.log.state import OPEN, Job, State
 from noisewise.study.log.told import Measurement as Measurement

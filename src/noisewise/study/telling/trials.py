@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_choice, nearest
-from noisewise.core.support.ranges import COUNT, check_count_within
-from noisewise.core.support.text import printable
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import COUNT, check_choice, check_count_within, nearest
+from noisewise.core.text import printable
 from noisewise.study.tables.cells import as_count, read_numbers
 from noisewise.study.tables.names import columns_called, split_unit
 from noisewise.study.tables.sheet import ReadTable, as_texts

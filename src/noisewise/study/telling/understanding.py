@@ -13,8 +13,8 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from noisewise.core.support.checks import check_choice, nearest
-from noisewise.core.support.text import printable
+from noisewise.core.checks import check_choice, nearest
+from noisewise.core.text import printable
 from noisewise.study.readers.readout import Readout
 from noisewise.study.tables.cells import (
     SHORTENED,

@@ -1,0 +1,633 @@
+"""Tables and files that are handed in: how they are read, and what each row would do."""
+
+import base64
+import binascii
+import hashlib
+import io
+import re
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from noisewise.core.text import counted, some_of
+from noisewise.study.study import Study
+from noisewise.study.tables.grid import ENDINGS, TEXTS
+from noisewise.study.tables.names import key_of
+from noisewise.study.tables.sheet import ReadTable, read_whole
+from noisewise.study.tables.table import read_table
+from noisewise.study.tables.wording import FORM
+from noisewise.study.telling.changes import added_options as body_of
+from noisewise.study.telling.error_bars import NONE
+from noisewise.study.telling.roles import PROBES, RESULTS, ROLE, ROLES
+from noisewise.study.telling.understanding import understand
+
+if TYPE_CHECKING:
+    from noisewise.study.readers.result_file import ResultFile
+    from noisewise.study.tables.sheet import ReadTable
+
+#: The format that is a plain table; the empty one is found out.
+TABLE = "table"
+#: Bytes of files that a form keeps, unpacked.
+MOST_KEPT = 64 * 2**20
+#: Choices of readers that have fields of their own, and what they are.
+OF_READERS = (
+    ("only", "Only these options", "* stands for anything"),
+    ("called", "Called", "here, if it is one option"),
+    ("block", "Block", "day or machine of all of it"),
+    ("metric", "Metric", "if there are several"),
+    ("task", "Task", "if there are several"),
+    ("choose", "Anything else", "such as split=test"),
+)
+
+
+class HandedIn(NamedTuple):
+    """A text or files, and what they are said to be."""
+
+    text: str = ""
+    files: Sequence[tuple[str, bytes]] = ()  # names without folders
+    format: str = ""  # empty: to be found out
+    kept: str = ""  # the files, for the next time that the form is sent
+
+    @property
+    def names(self) -> list[str]:
+        """What the files are called."""
+        return [name for name, _ in self.files]
+
+
+class OneTable(NamedTuple):
+    """A plain table."""
+
+    table: "ReadTable"
+    text: str  # as the field shows it from now on
+
+
+class ToolResults(NamedTuple):
+    """Files of another tool, or a text that is one."""
+
+    files: "list[ResultFile]"
+    reader: str
+
+
+def handed_in(texts: Mapping[str, str], uploads: Sequence[tuple[str, bytes]]) -> HandedIn:
+    """What a form says: new files win over the text, which wins over files that were handed in before."""
+    text, format = texts.get("table", ""), texts.get("format", "")
+    if uploads:
+        files = [(PurePath(name.replace("\\", "/")).name or "file", content) for name, content in uploads]
+        return HandedIn("", files, format)
+    if text.strip():
+        return HandedIn(text, (), format)
+    return HandedIn("", _unpacked(texts.get("kept", "")), format)
+
+
+def formats() -> list[tuple[str, str]]:
+    """What a file can be said to be: names, and what they mean."""
+    from noisewise.study.readers.registry import get, names
+
+    tools = [(name, f"{name}: {get(name).reads}") for name in names()]
+    return [("", "found out by its look"), (TABLE, f"a table ({', '.join(ENDINGS)})"), *tools]
+
+
+def read_handed(handed: HandedIn) -> OneTable | ToolResults:
+    """The table, or the files and their reader; `ValueError` in a sentence if there is neither."""
+    from noisewise.study.readers.registry import choose, likely
+    from noisewise.study.readers.result_file import ResultFile
+
+    if not handed.files and not handed.text.strip():
+        raise ValueError("there is no table: paste one with a line of titles, or choose a file.")
+    given = handed.files or [("the text", _bytes_of(handed.text))]
+    files = [ResultFile(None, content, name) for name, content in given]
+    format = handed.format
+    if not format:
+        format = next(iter(likely(files[0])), TABLE)
+        ending = PurePath(files[0].name).suffix.lower()
+        if format == TABLE and handed.files and ending not in ENDINGS:
+            choose(files[:1])  # refuses it in a sentence that lists what is read
+    if format != TABLE:
+        return ToolResults(files, choose(files, format).name)
+    if len(given) > 1:
+        raise ValueError("tables are told one at a time: choose one file.")
+    return _one_table(handed)
+
+
+def kept_with(handed: HandedIn) -> str:
+    """The files as text, for a field of the form."""
+    if not handed.files:
+        return ""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in handed.files:
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return base64.b64encode(packed.getvalue()).decode("ascii")
+
+
+def choices_in(texts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What is wanted of the rows (only, called, block), and the choices of the reader itself."""
+    said = {name: texts.get(f"tool.{name}", "").strip() for name, _, _ in OF_READERS}
+    wanted = {name: said[name] for name in ("only", "called", "block") if said[name]}
+    choices = {name: said[name] for name in ("metric", "task") if said[name]}
+    for part in said["choose"].replace("\n", ",").split(","):
+        name, equals, value = (one.strip() for one in part.partition("="))
+        if part.strip() and not (name and equals and value):
+            raise ValueError(f"`Anything else` must look like name=value; got {part.strip()!r}.")
+        if name:
+            choices[name.replace("-", "_")] = value
+    return wanted, choices
+
+
+def _one_table(handed: HandedIn) -> OneTable:
+    name, content = handed.files[0] if handed.files else ("table.csv", _bytes_of(handed.text))
+    ending = PurePath(name).suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"a table must be one of {', '.join(ENDINGS)}; got {name!r}.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"table{ending}"
+        path.write_bytes(content)
+        table = replace(read_whole("table", path), words=FORM)
+    shown = handed.text
+    if handed.files and ending in TEXTS:
+        shown = content.decode("utf-8-sig", "replace")
+    elif handed.files:  # a workbook or a frame: its cells as text, every digit of them
+        shown = table.frame.write_csv()
+    return OneTable(table, shown)
+
+
+def _bytes_of(text: str) -> bytes:
+    return text.replace("\r\n", "\n").encode("utf-8", "replace")
+
+
+def _unpacked(kept: str) -> list[tuple[str, bytes]]:
+    """Files that a form has kept; whatever else is in that field is refused."""
+    if not kept:
+        return []
+    try:
+        with zipfile.ZipFile(io.BytesIO(base64.b64decode(kept, validate=True))) as archive:
+            parts: list[Any] = archive.infolist()
+            if sum(part.file_size for part in parts) > MOST_KEPT:
+                raise ValueError(f"the files have more than {MOST_KEPT // 2**20} MB: choose fewer.")
+            if any(
+                part.compress_type != zipfile.ZIP_DEFLATED for part in parts
+            ):  # others unpack without limit
+                raise zipfile.BadZipFile
+            return [(PurePath(part.filename).name, archive.read(part)) for part in parts]
+    except (binascii.Error, zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError):
+        raise ValueError("the files that were kept cannot be read: choose them again.") from None
+
+
+#: Roles that several columns may have together.
+SEVERAL = ("option", "value", "successes", "trials", "item", "block")
+LAYOUTS = ("network", "arms")
+#: The role of a column that looks like an error bar: somebody has to say which it is, or leave it out.
+OPEN = "?"
+
+
+class TableColumn(NamedTuple):
+    """A column, and what it is taken for."""
+
+    title: str
+    example: str
+    role: str
+
+
+def columns_of(frame: pl.DataFrame, chosen: Mapping[str, str] | None) -> list[TableColumn]:
+    """Columns with their roles: as chosen, or as the table is understood.
+
+    Args:
+        frame: The table.
+        chosen: Fields ``role.0``, ``role.1``, ... of the form; None: nobody has chosen yet.
+    """
+    roles = _understood_roles(frame) if chosen is None else {}
+    found_columns = []
+    for place, title in enumerate(frame.columns):
+        role = roles.get(title, "") if chosen is None else chosen.get(f"role.{place}", "")
+        first_cell = next(
+            (str(cell) for cell in frame[title].head(20).to_list() if cell not in (None, "")), ""
+        )
+        example = f"such as {first_cell[:24]}" if first_cell else "empty"
+        found_columns.append(TableColumn(title, example, role))
+    return found_columns
+
+
+def _understood_roles(frame: pl.DataFrame) -> dict[str, str]:
+    """The roles of columns; `OPEN` where readings of the table differ."""
+    called = {title: key_of(title) for title in frame.columns if key_of(title) in ROLE}
+    if len(called) == frame.width:
+        return called
+    try:
+        readings = read_table(frame).readings
+    except ValueError:
+        return called
+    ways = [
+        {name: role for role, names in one.roles.items() if role in ROLE for name in names}
+        for one in readings
+    ]
+    agreed = {title: {way.get(title, "") for way in ways} for title in frame.columns}
+    return {title: one.pop() if len(one) == 1 else OPEN for title, one in agreed.items()}
+
+
+def still_open(columns: Sequence[TableColumn], texts: Mapping[str, str]) -> str:
+    """What has to be said before a table can be read; empty if nothing has."""
+    roles = {column.role for column in columns}
+    if texts.get("layout") in LAYOUTS:
+        return ""
+    several = [column.role for column in columns].count("value") > 1  # whose titles name the options
+    wanted = [] if roles & set(PROBES) or several else ["the option"]
+    wanted += [] if roles & set(RESULTS) else ["the value"]
+    said = f"Say which column is {' and which is '.join(wanted)}, and look again." if wanted else ""
+    return " ".join(part for part in (said, _unsaid(columns)) if part)
+
+
+def _unsaid(columns: Sequence[TableColumn]) -> str:
+    """The sentence about columns that can be read in more than one way."""
+    names = [column.title for column in columns if column.role == OPEN]
+    listed = some_of(list(map(repr, names)))
+    return (
+        f"Say what {listed} {'is' if len(names) == 1 else 'are'}, or leave it out, and look again."
+        if names
+        else ""
+    )
+
+
+#: What a study raises about a table.
+REFUSALS = (ValueError, KeyError, TypeError)
+#: How often a table is tried without the rows that were wrong, and for how many seconds.
+MOST_TRIES, SECONDS = 20, 1.0
+_ROW = re.compile(r"\brow (\d+)")
+
+
+def wrong_rows(problem: Exception, table: ReadTable | None, tell: Callable[[Any], Any]) -> dict[int, str]:
+    """Rows that are wrong by their numbers, each with its sentence; none if the refusal names no row.
+
+    Args:
+        problem: Why the whole table was refused.
+        table: The table; None if it is none, and rows cannot be taken out of it.
+        tell: Rehearses a part of it.
+    """
+    until = time.monotonic() + SECONDS
+    wrong: dict[int, str] = {}
+    kept = [] if table is None else list(range(len(table.frame)))
+    for _ in range(MOST_TRIES):
+        said = sentence_of(problem)
+        found = [int(number) for number in _ROW.findall(said)]
+        numbers = {kept[number - 1] + 1 for number in found if 0 < number <= len(kept)}
+        if table is None or not numbers:
+            break
+        wrong |= dict.fromkeys(sorted(numbers), _renumbered(said, kept))
+        kept = [place for place in kept if place + 1 not in numbers]
+        if not kept or time.monotonic() > until:
+            break
+        try:
+            tell(_part(table, kept))
+            break
+        except REFUSALS as next_one:
+            problem = next_one
+    return wrong
+
+
+def sentence_of(problem: Exception) -> str:
+    """What was raised, without the quotation marks of a `KeyError`."""
+    return str(problem.args[0]) if problem.args else str(problem)
+
+
+def summed_up(problem: Exception, wrong: Mapping[int, str]) -> str:
+    """One sentence for the whole table."""
+    said = sentence_of(problem)
+    if len(set(wrong.values())) > 1:
+        return f"{len(wrong)} rows are wrong, and each says why. Nothing was told."
+    return f"{said[:1].upper()}{said[1:]} Nothing was told."
+
+
+def _renumbered(said: str, kept: list[int]) -> str:
+    """A sentence about rows of a part, with the numbers that they have in the whole."""
+
+    def original(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return f"row {kept[number - 1] + 1}" if 0 < number <= len(kept) else found[0]
+
+    return _ROW.sub(original, said)
+
+
+def _part(table: ReadTable, kept: list[int]) -> ReadTable:
+    """Some rows of a table, which know their lines."""
+    return replace(
+        table,
+        frame=table.frame[kept],
+        lines=None if table.lines is None else table.lines[kept],
+        grids=(),
+    )
+
+
+#: Rows of the preview.
+SHOWN = 50
+#: Roles that a person can choose.
+ROLES_OFFERED = [(role.name, role.meaning) for role in ROLES]
+#: What may become of options that the study does not have.
+UNKNOWN = ("refuse", "skip", "add")
+
+
+class PastedRow(NamedTuple):
+    """A row of the preview."""
+
+    place: int
+    cells: list[str]
+    fate: str
+    bad: bool
+
+
+class Pasted(NamedTuple):
+    """What the page shows of a table."""
+
+    text: str = ""
+    kept: str = ""  # files, for the next time that the form is sent
+    files: Sequence[str] = ()  # their names
+    reader: str = ""  # that reads them
+    columns: Sequence[TableColumn] = ()
+    roles: Sequence[tuple[str, str]] = ()
+    titles: Sequence[str] = ()
+    rows: Sequence[PastedRow] = ()
+    fated: bool = True  # whether rows say what becomes of each
+    said: str = ""
+    remarks: Sequence[str] = ()
+    problem: str = ""
+    ready: bool = False
+    ready_words: str = ""
+
+
+class HowTold(NamedTuple):
+    """How rows are told, besides which column is what."""
+
+    amend: str = ""
+    unknown: str = "refuse"
+    again: bool = False
+
+    def arguments(self) -> dict[str, Any]:
+        """Of `Study.tell_many`."""
+        return {
+            "amend": self.amend or None,
+            "unknown": self.unknown,
+            "repeat": "others" if self.again else False,
+            "match": True,
+        }
+
+
+def how_told(texts: Mapping[str, str]) -> HowTold:
+    """What a form says."""
+    unknown = texts.get("unknown") or "refuse"
+    if unknown not in UNKNOWN:
+        raise ValueError(f"unknown options are refused, skipped or added; got {unknown!r}.")
+    return HowTold(texts.get("amend", "").strip(), unknown, bool(texts.get("again")))
+
+
+def reading_of(
+    texts: Mapping[str, str], columns: Sequence[TableColumn], also: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What `Study.tell_many` is told about a table; `ValueError` if two columns are the same.
+
+    Args:
+        texts: The form: ``decimal``, ``missing``, ``layout``, ``counts``.
+        columns: With what each is.
+        also: What columns can be besides roles of measurements.
+    """
+    how: dict[str, Any] = {}
+    if texts.get("decimal") in (".", ","):
+        how["decimal"] = texts["decimal"]
+    if texts.get("missing"):
+        how["allow_missing_se"] = True
+    if texts.get("layout") in LAYOUTS:  # such tables have columns of their own, known by their titles
+        how["layout"] = texts["layout"]
+        return how | ({"counts": "shares"} if texts.get("counts") == "shares" else {})
+    roles = [column.role for column in columns if column.role and column.role not in (*also, OPEN)]
+    twice = next((role for role in roles if roles.count(role) > 1 and role not in SEVERAL), None)
+    if twice is not None:
+        raise ValueError(f"two columns are said to be {twice!r}: choose one of them.")
+    strange = next((role for role in roles if role not in ROLE), None)
+    if strange is not None:
+        raise ValueError(f"{strange!r} is nothing that a column can be.")
+    said: dict[str, list[str]] = {}
+    for column in columns:
+        if column.role in ROLE:
+            said.setdefault(column.role, []).append(column.title)
+    if len(said.get("value", ())) > 1 and not {*said} & {*PROBES}:
+        said["option"] = ["header"]
+    unused = [column.title for column in columns if not column.role]
+    return how | {
+        "map": {role: one[0] if len(one) == 1 else one for role, one in said.items()},
+        "ignore": unused,
+    }
+
+
+def tell_handed(study: Study, handed: HandedIn, texts: Mapping[str, str], by: str | None) -> Any:
+    """Tell what was handed in, as it was previewed; rows are by whoever does, if that is known."""
+    found = read_handed(handed)
+    if isinstance(found, ToolResults):
+        wanted, choices = choices_in(texts)
+        understood = understand(study.read_from(found.files, found.reader, **wanted, **choices))
+    else:
+        columns = columns_of(found.table.frame, texts)
+        if waiting := still_open(columns, texts):
+            raise ValueError(waiting)
+        reading = reading_of(texts, columns)
+        understood = understand(found.table, what="table", words=FORM, **reading)
+    if by is not None and "item" not in understood.frame.columns:
+        understood = replace(understood, frame=understood.frame.with_columns(pl.lit(by).alias("by")))
+    return study.tell_many(understood, **how_told(texts).arguments())
+
+
+def preview(study: Study, handed: HandedIn, texts: Mapping[str, str]) -> Pasted:
+    """What would be told; nothing is."""
+    page = Pasted(handed.text, kept_with(handed), handed.names)
+    frame: pl.DataFrame | None = None
+    source: Any = None
+    reading: dict[str, Any] = {}
+
+    def rehearsed(part: Any) -> Any:
+        # What a reader of another tool has read needs nothing to be said of it.
+        understood = part if frame is None else understand(part, what="table", words=FORM, **reading)
+        return study.tell_many(understood, dry_run=True, **how_told(texts).arguments())
+
+    try:
+        found = read_handed(handed)
+        if isinstance(found, OneTable):
+            frame = found.table.frame
+            # A table of which nobody has said what its columns are is one that was just handed in.
+            chosen = texts if "role.0" in texts and not handed.files else None
+            columns = columns_of(frame, chosen)
+            page = Pasted(found.text, columns=columns, roles=ROLES_OFFERED, titles=frame.columns)
+            source = found.table
+            reading = reading_of(texts, columns)
+            if said := still_open(columns, texts):
+                return page._replace(said=said, rows=_rows(frame, {}, {}), fated=False)
+        else:
+            page = page._replace(reader=found.reader)
+            wanted, choices = choices_in(texts)
+            source = study.read_from(found.files, found.reader, **wanted, **choices)
+        taken: Any = rehearsed(source)
+    except REFUSALS as problem:
+        bad = wrong_rows(problem, None if frame is None else source, rehearsed)
+        rows = [] if frame is None else _rows(frame, {}, bad)
+        return page._replace(problem=summed_up(problem, bad), rows=rows, fated=bool(bad))
+    return _as_taken(page, taken, taken.understood.frame if frame is None else frame)
+
+
+def _as_taken(page: Pasted, taken: Any, frame: pl.DataFrame) -> Pasted:
+    """What a dry run has found."""
+    batch = getattr(taken, "batch", None)  # tables of items have none: their rows go together
+    fates = {} if batch is None else batch.told.in_words(batch.parsed)
+    new, amended = len(taken), len(taken.amended)
+    on_items = f" with {counted(taken.items, 'item')}" if getattr(taken, "items", 0) else ""
+    parts = [f"{counted(new, 'measurement')}{on_items} told"]
+    parts += [f"{counted(amended, 'correction')}"] if amended else []
+    parts += [f"{counted(taken.known, 'row')} told already"] if taken.known else []
+    parts += [f"{counted(taken.empty, 'row')} without a result left for later"] if taken.empty else []
+    left = len(frame) - SHOWN
+    more = f" The first {SHOWN} of {len(frame):,} rows are shown." if left > 0 else ""
+    understood = taken.understood
+    remarks = [understood.sentence] if understood.sentence else []
+    if taken.missing:
+        remarks.append(f"No longer in this table, and still counted until voided: {some_of(taken.missing)}.")
+    if left_out := [column.title for column in page.columns if not column.role]:
+        remarks.append(f"Left out: {some_of(list(map(repr, left_out)))}.")
+    if new and all(one.kind == NONE for one in taken):
+        remarks.append("None of these rows has an error bar.")
+    return page._replace(
+        titles=frame.columns,
+        rows=_rows(frame, fates, {}),
+        fated=batch is not None,
+        said=f"What will happen: {', '.join(parts)}.{more}",
+        remarks=remarks,
+        ready=bool(new or amended),
+        ready_words=counted(new + amended, "measurement"),
+    )
+
+
+def _rows(frame: pl.DataFrame, fates: Mapping[int, str], bad: Mapping[int, str]) -> list[PastedRow]:
+    found = []
+    shown = sorted({*range(min(SHOWN, len(frame))), *(row - 1 for row in bad if 0 < row <= len(frame))})
+    for place in shown:
+        usual = "nothing: another row is wrong" if bad else "told already: nothing changes"
+        fate = bad.get(place + 1) or fates.get(place + 1, usual)
+        found.append(PastedRow(place + 1, cells_of(frame, place), fate, place + 1 in bad))
+    return found
+
+
+def cells_of(frame: pl.DataFrame, place: int) -> list[str]:
+    """The cells of a row as short texts."""
+    return ["" if cell is None else _short(cell) for cell in frame.row(place)]
+
+
+def _short(cell: Any) -> str:
+    text = (
+        ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in cell[:20])
+        if isinstance(cell, list)
+        else str(cell)
+    )
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+#: Names that a preview lists.
+MOST_NAMED = 50
+
+
+class Added(NamedTuple):
+    """What the page shows."""
+
+    columns: list[str]  # that a table must have; empty: names are enough
+    text: str = ""
+    kept: str = ""
+    files: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # that would be added: the first of them
+    more: int = 0
+    problem: str = ""
+    ready: bool = False
+    ready_words: str = ""
+
+
+def names_in(text: str) -> list[str]:
+    """Names in lines; or in one line, with commas or semicolons between them."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) == 1:
+        between = ";" if ";" in lines[0] else ","
+        lines = [name.strip() for name in lines[0].split(between) if name.strip()]
+    return lines
+
+
+def added_options(study: Study, handed: HandedIn) -> Added:
+    """What would be added; nothing is."""
+    page = Added(_described(study), handed.text, kept_with(handed), tuple(handed.names))
+    if not handed.files and not handed.text.strip():
+        return page
+    try:
+        body = body_of(study.analysis().state, _source(study, handed), None)
+    except (ValueError, KeyError, TypeError) as problem:
+        said = str(problem.args[0]) if problem.args else str(problem)
+        return page._replace(problem=f"{said[:1].upper()}{said[1:]}")
+    names = body["ids"]
+    return page._replace(
+        names=tuple(names[:MOST_NAMED]),
+        more=max(0, len(names) - MOST_NAMED),
+        ready=bool(names),
+        ready_words=counted(len(names), "option"),
+    )
+
+
+def add_named(study: Study, handed: HandedIn) -> list[str]:
+    """Add them."""
+    return study.add_options(_source(study, handed))
+
+
+def _described(study: Study) -> list[str]:
+    catalogue = study.specification.catalogue
+    described = [feature.name for feature in catalogue.features]
+    described += [] if catalogue.costs is None else [catalogue.cost_column]
+    return [catalogue.id_column, *described] if described else []
+
+
+def _source(study: Study, handed: HandedIn) -> Any:
+    if not handed.files and not _described(study):
+        return names_in(handed.text)
+    found = read_handed(handed._replace(format="table"))
+    assert isinstance(found, OneTable)
+    if _described(study):
+        return found.table
+    column = study.specification.catalogue.id_column
+    frame = found.table.frame
+    return [str(cell) for cell in frame[column if column in frame.columns else frame.columns[0]].to_list()]
+
+
+#: The field that carries it, and fields that say nothing about what is told.
+SEEN = "seen"
+_OTHERS = ("csrf_token", "once", "do", SEEN)
+#: What is said to whoever changed it.
+CHANGED = "Nothing was told yet: the form was changed after its preview, which is new now."
+#: What a choice says that nobody has made.
+_USUAL = {"unknown": "refuse"}
+
+
+def mark_of(form: Mapping[str, str], table: Pasted | None = None) -> str:
+    """A mark of everything that a form says.
+
+    Args:
+        form: Its fields.
+        table: What the page shows of a table, which comes back in the place of what was sent; None: nothing.
+    """
+    fields = dict(form)
+    if table is not None:
+        fields = {name: text for name, text in fields.items() if not name.startswith("role.")}
+        fields |= {"table": table.text, "kept": table.kept}
+        fields |= {f"role.{place}": column.role for place, column in enumerate(table.columns)}
+    said = sorted(
+        (name, text.replace("\r\n", "\n").replace("\r", "\n"))
+        for name, text in fields.items()
+        if text and name not in _OTHERS and _USUAL.get(name) != text
+    )
+    return hashlib.sha256(repr(said).encode(errors="replace")).hexdigest()
+
+
+def is_as_seen(form: Mapping[str, str]) -> bool:
+    """Whether a form says what its preview showed; one without a mark is no form of ours."""
+    return SEEN not in form or form[SEEN] == mark_of(form)
