@@ -20,6 +20,8 @@ from noisewise.study.tables.wording import PYTHON, Wording
 
 #: Where a message names a row, at the beginning of a sentence or in a list, and not yet with its line.
 _ROW = re.compile(r"(?:^|(?<=[.:;] )|(?<=\()|(?<=, )|(?<=in ))row (\d+)(?: \(([^()]*)\))?(?=[:,;.) ]|$)")
+#: Archives that are other tables than workbooks.
+_ARCHIVES = (".xlsb", ".ods", ".numbers")
 #: Rows among which the header is looked for.
 _MOST_ABOVE = 30
 
@@ -99,14 +101,15 @@ def read_whole(what: str, source: Any, name: str = "") -> ReadTable:
         return ReadTable(source)
     if isinstance(source, str | PathLike):
         path = split_sheet(str(source))[0]
-        if path.suffix.lower() not in ENDINGS and not path.is_file():
+        ending = path.suffix.lower()
+        if ending not in ENDINGS and (ending in _ARCHIVES or not path.is_file()):
             raise ValueError(
                 f"`{what}` must be a file that ends in one of {', '.join(ENDINGS)}; got {str(source)!r}. "
                 "Save it as one of them, for instance as CSV in UTF-8."
             )
         if not path.is_file():
             raise FileNotFoundError(f"`{what}` must be a file that exists; there is no {str(path)!r}.")
-        if path.suffix.lower() in PACKED:
+        if ending in PACKED:
             return ReadTable(packed_table(path), repr(path.name))
         return _one_of(read_grids(source), path.name, split_sheet(str(source))[1])
     if isinstance(source, bytes):
@@ -120,7 +123,8 @@ def read_whole(what: str, source: Any, name: str = "") -> ReadTable:
         return ReadTable(as_polars(source))
     except TypeError:
         kind = type(source).__name__
-        kind += f" of {type(source[0]).__name__}" if isinstance(source, list | tuple) and source else ""
+        if isinstance(source, list | tuple) and source:
+            kind = f"a {kind} of {type(source[0]).__name__}"
         raise TypeError(
             f"`{what}` must be a file (csv, tsv, txt, xlsx, parquet, arrow), a data frame, a mapping of "
             f"columns or a list of rows, each a mapping; got {kind}."

@@ -372,7 +372,13 @@ def _check_constant(names: pl.Series, described: pl.DataFrame) -> None:
         if twice.is_empty():
             continue
         one, other = twice.filter(pl.col("option") == twice["option"][0]).head(2).iter_rows(named=True)
-        said = ["nothing" if pair["cell"] is None else printable(pair["cell"]) for pair in (one, other)]
+        cells = [pair["cell"] for pair in (one, other)]
+        shown = [
+            f"{cell:.12g}" if isinstance(cell, float) else printable(cell)
+            for cell in cells
+            if cell is not None
+        ]
+        said = [shown.pop(0) if cell is not None else "nothing" for cell in cells]
         raise ValueError(
             f"row {other['row']} ({one['option']}): {column.name} is {said[1]}, and {said[0]} in row "
             f"{one['row']}; what describes an option must be the same in all of its rows."

@@ -538,7 +538,7 @@ def _read_differences(rows: Sequence[_Row], made: _Made, cov: Any, words: Wordin
             notes += found.notes
             several += 1
     if several:
-        many = "1 study" if len(by_study) == 1 else f"{several} of {len(by_study)} studies"
+        many = "1 study" if len(by_study) == 1 else f"{len(by_study)} studies, {several} of them"
         notes.insert(0, f"{many} with more than two arms, told as arms.")
     if copies:
         notes.insert(0, f"The same as another row of the study, counted once: {_listed(copies)}.")
