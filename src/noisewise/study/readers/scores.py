@@ -1,7 +1,8 @@
 """Scores of options on items, as rows: items that options share, counts, or single readings.
 
 Answers to the same questions are compared question by question, which takes fewer of them than any error bar
-computed from their scatter (docs/items.md). So that is how they are told unless something else is asked for.
+computed from their scatter (docs/evaluations.md). So that is how they are recorded unless something else is
+asked for.
 """
 
 import math
