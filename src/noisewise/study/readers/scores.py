@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from noisewise.core.checks import nearest
 from noisewise.core.text import counted, printable
-from noisewise.study.inputs.items import shuffled
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile
+from noisewise.study.telling.items import shuffled
 
 #: Names that a refusal lists.
 LISTED = 12
