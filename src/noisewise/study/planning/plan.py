@@ -108,6 +108,8 @@ class Forecast:
     def _band(self, low: float | None, high: float | None) -> str:
         if not self.paths or low is None or high is None:
             return "" if self.paths else ", whatever comes out"
+        if about(low) == about(high):
+            return ""
         end = f"to {about(high)}" if math.isfinite(high) else "or more"
         return f" (80 %: {about(low)} {end})"
 
