@@ -110,6 +110,12 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
         ):
             at = columns.index(low)
             columns[at : at + 2] = [replace(low, kind="name", numbers=None, said={})]
+    called = {c.name.casefold(): c for c in numbers}
+    for c in numbers:  # lnOR and selnOR
+        parts = re.fullmatch(r"(se|sd|var)[\s_.]*(.+)|(.+?)[\s_.]*(se|sd|var)", c.name.casefold())
+        value = called.get(parts[2] or parts[3]) if parts and not c.says(*ERRORS) else None
+        if parts and value is not None:
+            c.said, c.stem = {parts[1] or parts[4]: c.name}, value.stem
     halves = [c for c in numbers if c.says("ci") and not c.says(*ERRORS)]
     for low, high in itertools.permutations(halves, 2):
         if any(c.is_between(low, high) for c in numbers if c not in halves):
