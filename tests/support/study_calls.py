@@ -252,11 +252,9 @@ KINDS = {
             lambda s: s.tell(option="B", value=2.0, se=0.1, key="b"),
             lambda s: s.add_options({"name": ["D"], "x": [3.0], "z": ["q"], "price": [1.5]}),
             lambda s: s.add_options({"name": ["E"], "x": ["3,5"], "z": ["q"], "price": ["1,5"]}, decimal=","),
-            lambda s: s.add_options([{"name": "F", "x": 3.0, "z": "p", "price": 1.0}]),
             lambda s: s.add_options(pl.DataFrame({"name": ["G"], "x": [1], "z": ["p"], "price": [2]})),
             lambda s: s.add_options({"name": ["H"], "x": ["?"], "z": ["q"], "price": [1.5]}),
             lambda s: s.add_options({"name": ["H"]}), lambda s: s.add_options(["H"]), lambda s: s.options,
-            lambda s: s.add_options([{"name": "I", "x": 3.0, "z": "new", "price": 1.0}]),
             lambda s: run_of(s, budget="cost=5", until="spent"), lambda s: s.ask(5),
             lambda s: s.certificate(),
             lambda s: s.switch("linear+deviation", deviation=0.3), lambda s: s.switch("independent"),
@@ -287,7 +285,7 @@ def outcome(act, study):
         try:
             said = repr(act(study))
         except (ValueError, KeyError, TypeError, OSError, AttributeError, RuntimeError) as problem:
-            said = f"{type(problem).__name__}{problem.args!r}"
+            said = f"{getattr(problem, 'error', type(problem).__name__)}{problem.args!r}"
     said += "".join(sorted({f" {one.category.__name__}: {one.message}" for one in warned}))
     said = re.sub(r"[0-9a-f]{64}", "#", said)
     said = re.sub(r"\w+\.(\w+\(\) (takes|got|missing))", r"\1", said)  # of which class

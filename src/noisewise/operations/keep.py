@@ -99,7 +99,7 @@ class RenameOutcome(Result):
         return [f"{self.was} is now called {self.study}."]
 
 
-@operation(Group.KEEP, role=Role.OWNER, on="shell mcp", corrects=True)
+@operation(Group.KEEP, role=Role.OWNER, on="shell http mcp", corrects=True)
 def rename(
     store: Any,
     name: Annotated[str, Arg("The study's name now.")],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from noisewise.core.refusals import RefusedError
 from noisewise.operations import tables
 from noisewise.operations.opening import library
-from noisewise.operations.table import Arg, Between, Group, Opt, Result, Role, Typed, operation
+from noisewise.operations.table import Api, Arg, Between, Group, Opt, Result, Role, Typed, operation
 from noisewise.operations.tables import (
     AllowMissing,
     Arms,
@@ -212,6 +212,9 @@ def init(
         Between(0, 2**63 - 1),
     ] = None,
     name: Annotated[str, Opt("The study's name.", "--study", "-s", metavar="NAME")] = "study",
+    reader: Annotated[
+        str | None, Api("The tool whose files {results} are; default: what they look like.")
+    ] = None,
 ) -> InitOutcome:
     """Begin a study: which of these options is the best?"""
     question = {
@@ -225,11 +228,15 @@ def init(
     if results is None and (of_results or not options):
         remedy = "{map}, {ignore}, {choose}, {network} and {arms} go with {results}."
         raise RefusedError(None, "init needs {options}, or {results=TABLE}", remedy=remedy)
+    tables.check_choices(choose)
     understood = None
     if results is not None:
         reading = tables.reading_of(map, ignore, decimal, allow_missing_se, network, arms, counts, where, n)
         described = [*(features or ()), *([cost] if cost else ())]
-        understood = _understood(results, reading, choose or {}, unit, described, None if options else id)
+        understood = _understood(
+            results if reader is None else (reader, results), reading, choose or {}, unit, described,
+            None if options else id,
+        )  # fmt: skip
     study = create(":memory:" if dry_run else store, name, options, understood, question)
     return _made(study, str(store), question, understood, dry_run)
 
@@ -315,4 +322,4 @@ def _understood(
         own = {"unit": unit} if unit is not None and "unit" in chosen.choices else {}
         return read(given, chosen.name, **own | choices)
 
-    return tables.understood_files(source, read_files)
+    return tables.understood_files(source, reader or "auto", read_files)

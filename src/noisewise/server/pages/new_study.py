@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from noisewise.core.remarks import heard_warnings
 from noisewise.core.text import check_text, counted
-from noisewise.server.api.answers import name_in_path
+from noisewise.server.answers import name_in_path
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.pages.changes import REFUSED, read_handed_in, said_by
 from noisewise.server.pages.measurements import number_in, whole_in

@@ -10,9 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from noisewise.core.text import counted
-from noisewise.server.api.answers import name_in
-from noisewise.server.api.bodies import Sharing
-from noisewise.server.api.shares import list_shares, share, unshare
+from noisewise.server.answers import name_in
 from noisewise.server.auth.forms import read_form, texts_of
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.open_studies import SHORT_PATIENCE, OpenStudies
@@ -44,6 +42,7 @@ from noisewise.server.pages.studies import (
     unreadable_row,
 )
 from noisewise.server.problems import ProblemError
+from noisewise.server.shares import Sharing, list_shares, share, unshare
 from noisewise.server.tasks import DONE, ENDED, WAITING, LongTasks
 from noisewise.study.log.events import numbers_of
 from noisewise.study.report.elements import CHARTS, ON_PHONES, ROWS_WITH_PICTURES

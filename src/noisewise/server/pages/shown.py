@@ -10,7 +10,7 @@ import polars as pl
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
-from noisewise.server.api.answers import name_in
+from noisewise.server.answers import name_in
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.pages.check import LONG, check_page
 from noisewise.server.pages.measurements import BESIDE, filled_with, kinds_for, measurements_page

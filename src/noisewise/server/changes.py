@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from noisewise.core.remarks import HeardWarning, heard_warnings
 from noisewise.core.text import check_text
-from noisewise.server.api.answers import answer, name_in
+from noisewise.server.answers import answer, name_in
 from noisewise.server.auth.roles import Visitor
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError

@@ -3,16 +3,17 @@
 from typing import Any
 
 from fastapi import APIRouter, Request
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from noisewise.server.api.answers import REFUSALS, AnyObject, Owner, StudyName, answer, name_in
-from noisewise.server.api.bodies import Sharing
-from noisewise.server.api.json_bodies import JsonBodyRoute
-from noisewise.server.api.long_answers import report_page
+from noisewise.operations.schemas import StrictlyGiven
+from noisewise.server.answers import REFUSALS, AnyObject, Owner, StudyName, answer, name_in
 from noisewise.server.auth.keys import Keys
 from noisewise.server.auth.roles import Visitor
 from noisewise.server.auth.tokens import SHARE, Token, TokenFile
+from noisewise.server.bodies import JsonBodyRoute
+from noisewise.server.long_answers import report_page
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
 
@@ -20,6 +21,14 @@ SHARES = APIRouter(
     prefix="/studies/{study}/shares", tags=["sharing"], route_class=JsonBodyRoute, responses=REFUSALS
 )
 SHARED = APIRouter(include_in_schema=False)
+
+
+class Sharing(StrictlyGiven):
+    """A link to the report of a study, for whoever has it."""
+
+    name: str = Field(
+        min_length=1, max_length=1000, description="Whom it is for, to know it again when it is revoked."
+    )
 
 
 @SHARES.get("", response_model=AnyObject)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from noisewise.operations.table import load_table
 from noisewise.study.inputs.tables import as_texts
 from noisewise.study.intake.batch import Taken
 from noisewise.study.intake.roles import NAME, ROLE
@@ -17,7 +18,7 @@ from noisewise.study.stores.address import PATIENCE
 from noisewise.study.stores.protocol import LogMovedOnError, OutcomeUnknownError
 
 if TYPE_CHECKING:
-    from noisewise.client.remote_study import RemoteStudy
+    from noisewise.client.study import RemoteStudy
     from noisewise.study.intake.columns.understanding import Understood
     from noisewise.study.intake.item_tables import TakenItems
 
@@ -78,14 +79,18 @@ def tell_table(
 
 def _send(study: "RemoteStudy", said: dict[str, Any], at: int) -> None:
     # Of rows that were told before `tell_table` warns itself.
-    study._change("imports", lambda: said, lambda here: None, only_at=at, warns=False)
+    study.change(load_table()["import"], said, only_at=at, warns=False)
 
 
 def _said(understood: "Understood", how: dict[str, Any]) -> dict[str, Any]:
     """A table as it was understood, so that nothing is guessed again."""
     columns = {name: _cells(understood.frame[name]) for name in understood.frame.columns}
-    settled = {"layout": understood.layout, "allow_missing_se": understood.allow_missing_se}
-    return {"columns": columns, **settled, **how}
+    said: dict[str, Any] = {"columns": columns, "match": how["match"], "amend": how["amend"]}
+    said |= {"again": how["repeat"] == "others", "repeat": how["repeat"] is True}
+    said |= {name: how["unknown"] == name for name in ("add", "skip")}
+    said |= {name: understood.layout == name for name in ("network", "arms")}
+    said |= {"allow_missing_se": understood.allow_missing_se}
+    return {name: part for name, part in said.items() if part is not None}
 
 
 def _cells(column: pl.Series) -> list[Any]:

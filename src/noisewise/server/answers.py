@@ -11,7 +11,6 @@ from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.problems import PROBLEM_TYPE
 
 Viewer = Annotated[Visitor, Depends(needs(Role.VIEWER))]
-Worker = Annotated[Visitor, Depends(needs(Role.WORKER))]
 Owner = Annotated[Visitor, Depends(needs(Role.OWNER))]
 #: Letters of a study's name in an address.
 LONGEST_NAME = 1000
@@ -32,97 +31,16 @@ class ProblemDocument(BaseModel):
     title: str
     status: int
     detail: str = Field(description="One sentence: what, where, why, what to do.")
-    errors: list[dict[str, str]] | None = None
-    error: str | None = Field(None, description="What a study raised, such as ValueError.")
+    error: str | None = Field(None, description="What a study on this machine raises, such as ValueError.")
+    refusal: dict[str, Any] | None = Field(
+        None, description="The same as data, with the names of parameters in braces."
+    )
 
 
 class AnyObject(BaseModel):
     """An object whose parts are those that the command of the same name prints with --json."""
 
     model_config = ConfigDict(extra="allow")
-
-
-class SuggestionRow(BaseModel):
-    """A suggestion: what to measure, why, and until when it is reserved."""
-
-    id: str
-    option: str
-    why: str
-    expires: str
-    sigma: float | None
-    by: str | None
-    status: str
-    block: str | None
-    minus: str | None
-    together: str | None
-    items: list[str]
-    fresh: int
-    fresh_from: int
-
-
-class MeasurementRow(BaseModel):
-    """A measurement as it entered the study."""
-
-    id: str
-    option: str
-    minus: str | None
-    value: float
-    se: float | None
-    sigma: float | None
-    kind: str
-    block: str | None
-    notes: list[str]
-
-
-class WarningRow(BaseModel):
-    """What a study warned of while it was changed."""
-
-    category: str = Field(description="Its name in Python, such as UserWarning.")
-    message: str = Field(description="A sentence.")
-
-
-class Changed(BaseModel):
-    """What every answer to a change may have."""
-
-    study: str
-    warnings: list[WarningRow] | None = Field(None, description="Only where there are any.")
-
-
-class Suggestions(Changed):
-    """What to measure next."""
-
-    jobs: list[SuggestionRow]
-    dry_run: bool
-
-
-class MeasurementsTold(Changed):
-    """What was told, in the order of the request."""
-
-    measurements: list[MeasurementRow]
-
-
-class StudyStanding(BaseModel):
-    """Where a study stands; null where it cannot be said."""
-
-    name: str
-    state: str | None = Field(
-        description="ready, not yet, withheld, no results or unreadable; null where that was not asked for"
-    )
-    leader: str | None
-    bound: float | None
-    bound_text: str | None
-    measurements: int | None
-    options: int | None
-    events: int | None
-    last_change: float | None = Field(description="Seconds since 1970.")
-    problem: str | None
-
-
-class StudyStandings(BaseModel):
-    """Studies, the oldest first."""
-
-    studies: list[StudyStanding]
-    next: str | None = Field(description="The value of `after` for the next page; null: this is the last.")
 
 
 class TablePage(BaseModel):
@@ -132,23 +50,6 @@ class TablePage(BaseModel):
     rows: list[dict[str, Any]]
     next: int | None = Field(description="The value of `after` for the next page; null: this is the last.")
     total: int
-
-
-class Done(Changed):
-    """What was changed."""
-
-    event: int = Field(description="The number of events that the log has now.")
-
-
-class StudyMade(Done):
-    """A study that was made, or that would be."""
-
-    options: int
-    told: int
-    policy: str
-    notes: list[str]
-    understood: dict[str, Any] | None = Field(description="How results were read; null without any.")
-    dry_run: bool
 
 
 PROBLEMS = {

@@ -8,20 +8,31 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from noisewise.server.api.answers import REFUSALS, AnyObject, Viewer, answer, etag_of, name_in, unchanged
-from noisewise.server.api.json_bodies import JsonBodyRoute
-from noisewise.server.api.stream import ALIVE, EventStreams
+from noisewise.server.answers import (
+    REFUSALS,
+    UNCHANGED,
+    AnyObject,
+    StudyName,
+    Viewer,
+    answer,
+    etag_of,
+    name_in,
+    unchanged,
+)
 from noisewise.server.auth.roles import Role, Visitor
+from noisewise.server.bodies import JsonBodyRoute
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
+from noisewise.server.stream import ALIVE, EventStreams
 from noisewise.server.tasks import CANCELLED, DONE, ENDED, REPORT, LongTask, LongTasks
+from noisewise.server.worker import VERIFY
 
-TASKS = APIRouter(prefix="/tasks", tags=["judging"], route_class=JsonBodyRoute, responses=REFUSALS)
+TASKS = APIRouter(tags=["long work"], route_class=JsonBodyRoute, responses=REFUSALS)
 #: Seconds between two looks whether who asked is still there, and the longest wait for a task.
 LOOK, LONGEST_WAIT = 0.5, 60.0
 
 
-@TASKS.get("", response_model=AnyObject)
+@TASKS.get("/tasks", response_model=AnyObject)
 async def list_tasks(request: Request, visitor: Viewer) -> Response:
     """One's own tasks, without their results; owners see those of all."""
     tasks: LongTasks = request.app.state.tasks
@@ -30,7 +41,7 @@ async def list_tasks(request: Request, visitor: Viewer) -> Response:
 
 
 @TASKS.get(
-    "/{id}",
+    "/tasks/{id}",
     response_model=AnyObject,
     responses={
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "The task."}
@@ -57,7 +68,7 @@ async def get_task(
     return answer(task.to_plain())
 
 
-@TASKS.delete("/{id}", response_model=AnyObject)
+@TASKS.delete("/tasks/{id}", response_model=AnyObject)
 async def cancel_task(request: Request, id: str, visitor: Viewer) -> Response:
     """Cancel a task."""
     tasks: LongTasks = request.app.state.tasks
@@ -141,8 +152,31 @@ async def awaited(
     if task.state == CANCELLED:
         raise ProblemError(409, f"the {kind} was cancelled.")
     if task.state != DONE:
-        raise ProblemError(422, task.refusal or f"there is no {kind}.")
+        raise ProblemError(422, task.refusal or f"there is no {kind}.", **task.problem)
     return task
+
+
+@TASKS.get("/studies/{study}/verify", response_model=AnyObject)
+async def verify_hashes(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """Compute every hash of the log afresh, and name the first event that does not fit."""
+    task = await awaited(request, name_in(study), visitor, VERIFY, {}, afresh=True)
+    return answer({"study": task.study, **task.result})
+
+
+@TASKS.get(
+    "/studies/{study}/report.html",
+    response_class=HTMLResponse,
+    responses={**UNCHANGED, 200: {"content": {"text/html": {}}, "description": "The report."}},
+)
+async def report(
+    request: Request,
+    study: StudyName,
+    visitor: Viewer,
+    plan: Annotated[bool, Query(description="Also forecast how many more it takes.")] = False,
+    download: Annotated[bool, Query(description="Save it instead of showing it.")] = False,
+) -> Response:
+    """Everything about a study as one page that needs neither a network nor scripts."""
+    return await report_page(request, name_in(study), visitor, plan=plan, download=download)
 
 
 async def report_page(

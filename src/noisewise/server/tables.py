@@ -5,12 +5,16 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from noisewise.server.api.answers import (
+from noisewise.operations.schemas import StrictlyGiven
+from noisewise.server.answers import (
     REFUSALS,
     UNCHANGED,
+    AnyObject,
+    Owner,
     StudyName,
     TablePage,
     Viewer,
@@ -19,15 +23,16 @@ from noisewise.server.api.answers import (
     name_in,
     unchanged,
 )
-from noisewise.server.api.json_bodies import JsonBodyRoute
-from noisewise.server.api.stream import EventStreams, event_row
 from noisewise.server.auth.keys import Keys
+from noisewise.server.bodies import JsonBodyRoute
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
-from noisewise.study.log.events import events_of
-from noisewise.study.log.export import log_lines
+from noisewise.server.stream import EventStreams, event_row
+from noisewise.study.log.events import events_of, specification_of
+from noisewise.study.log.export import log_lines, rebuild_study
 
 TABLES = APIRouter(prefix="/studies/{study}", tags=["tables"], route_class=JsonBodyRoute, responses=REFUSALS)
+REBUILDING = APIRouter(tags=["keep"], route_class=JsonBodyRoute, responses=REFUSALS)
 USUAL, MOST = 100, 10_000
 #: Lines of an export that are sent together.
 TOGETHER = 1000
@@ -115,6 +120,32 @@ async def events(
     rows = [event_row(event) for event in found]
     more = after + many if 0 < many < number - after else None
     return answer({"study": name, "rows": rows, "next": more, "total": number}, event=number)
+
+
+@TABLES.get("/specification", response_model=AnyObject)
+def get_specification(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """What a study was made with; it never changes, and with the events everything follows from it."""
+    studies: OpenStudies = request.app.state.studies
+    name = name_in(study)
+    with studies.use(name):  # refuses an unknown name
+        return answer({"study": name, "specification": specification_of(studies.storage, name)})
+
+
+class Rebuilding(StrictlyGiven):
+    """A study that is rebuilt from an exported log."""
+
+    log: str = Field(min_length=1, description="The lines of the log, as `export.jsonl` has them.")
+    name: str | None = Field(None, description="The study's name; default: as in the log.")
+
+
+@REBUILDING.post("/studies/rebuild", status_code=201, response_model=AnyObject)
+def rebuild(request: Request, log: Rebuilding, visitor: Owner) -> Response:
+    """Make a study again from an exported log: same events, same certificate, same next suggestion."""
+    studies: OpenStudies = request.app.state.studies
+    studies.check_writable()
+    name = rebuild_study(log.log.splitlines(), studies.storage, log.name)
+    number = studies.number(name)
+    return answer({"study": name, "event": number}, 201, event=number)
 
 
 @TABLES.get(

@@ -25,11 +25,20 @@ class RemoteLog:
 
     def names(self) -> list[str]:
         """The studies there are, the oldest first."""
-        return [row["name"] for row in self.standings()]
+        return [row["name"] for row in self.states(quick=True)]
 
-    def standings(self) -> list[dict[str, Any]]:
-        """Where each of them stands."""
-        return standings(self.connection)
+    def states(self, quick: bool = False) -> list[dict[str, Any]]:
+        """Where each of them is, as `noisewise list --json` prints it."""
+        rows: list[dict[str, Any]] = []
+        after: str | None = None
+        while True:
+            asked = {"after": after, "limit": 500, "quick": str(quick).lower()}
+            page = self.connection.json_of(self.connection.get(path_of("studies"), asked))
+            with understanding(self.connection.address):
+                rows += page["states"]
+                after = page.get("next")
+            if after is None:
+                return rows
 
     def read(self, name: str, first: int = 0, last: int | None = None) -> list[Row]:
         """The rows from one number to another."""
@@ -55,7 +64,7 @@ class RemoteLog:
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
-        self._once(path_of("studies", name, "rename"), {"name": new}, lambda: new in self.names())
+        self._once(path_of("studies", "rename"), {"name": name, "new": new}, lambda: new in self.names())
 
     def create(self, name: str, rows: Sequence[Row]) -> None:
         """Begin a log."""
@@ -94,16 +103,3 @@ class RemoteLog:
     def close(self) -> None:
         """Let go of the connections."""
         self.connection.close()
-
-
-def standings(connection: ServerConnection) -> list[dict[str, Any]]:
-    """Where each study of a server stands, the oldest first."""
-    rows: list[dict[str, Any]] = []
-    after: str | None = None
-    while True:
-        page = connection.json_of(connection.get(path_of("studies"), {"after": after, "limit": 500}))
-        with understanding(connection.address):
-            rows += page["studies"]
-            after = page["next"]
-        if after is None:
-            return rows

@@ -10,15 +10,16 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.routing import APIRoute
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
 from noisewise.core.sequences import without_collector
 from noisewise.core.strict_json import DuplicateNameError, parse_json
 from noisewise.core.text import printable
+from noisewise.operations.schemas import wrong_kinds
 from noisewise.server.auth.forms import Parser
 from noisewise.server.auth.roles import check_role, role_of, visitor_of
-from noisewise.server.problems import ProblemError, invalid
+from noisewise.server.problems import ProblemError, refused
 
 #: Levels of lists and objects in one another; no request needs more than six.
 MOST_LEVELS = 32
@@ -29,7 +30,7 @@ MOST_PARTS = 1_000_000
 class JsonBodyRequest(Request):
     """A request whose body is parsed and validated at once; the framework accepts the result as it is."""
 
-    kind: TypeAdapter[Any] | None = None
+    kind: type[BaseModel] | None = None
 
     async def json(self) -> Any:
         """The validated body; `ProblemError` 400 if it is no strict JSON, 422 if it is of another type."""
@@ -46,7 +47,7 @@ class JsonBodyRoute(APIRoute):
         answer, role, kind = super().get_route_handler(), role_of(self), None
         if self.body_field is not None:
             hints = typing.get_type_hints(self.endpoint, include_extras=True)
-            kind = TypeAdapter(hints[self.body_field.name])
+            kind = hints[self.body_field.name]
 
         async def strictly(request: Request) -> Response:
             if role is not None:
@@ -58,7 +59,7 @@ class JsonBodyRoute(APIRoute):
         return strictly
 
 
-def _validated(body: bytes, kind: TypeAdapter[Any] | None) -> Any:
+def _validated(body: bytes, kind: type[BaseModel] | None) -> Any:
     _check_parts(body)
     with without_collector():  # which would stop all threads to look at millions of new lists
         return _found(body, kind)
@@ -74,7 +75,7 @@ def _check_parts(body: bytes) -> None:
         )
 
 
-def _found(body: bytes, kind: TypeAdapter[Any] | None) -> Any:
+def _found(body: bytes, kind: type[BaseModel] | None) -> Any:
     try:
         found = parse_json(body.decode("utf-8"))
     except UnicodeDecodeError:
@@ -94,10 +95,10 @@ def _found(body: bytes, kind: TypeAdapter[Any] | None) -> Any:
     if kind is None:
         return found
     try:
-        return kind.validate_python(found)
+        return kind.model_validate(found)
     except ValidationError as problem:
-        errors = problem.errors(include_url=False, include_input=False)
-        raise invalid([{**error, "loc": ("body", *error["loc"])} for error in errors], found) from None
+        errors = problem.errors(include_url=False, include_context=False)
+        raise refused(wrong_kinds(errors, list(kind.model_fields))) from None
 
 
 def _check_levels(found: Any) -> None:
