@@ -157,6 +157,8 @@ class Certificate(WithLeague):
             text = f"Nothing is decided yet: {self.option} is {self._far}, {self.sure}, {self._apart}."
         else:
             text = f"{self.option} is {self._far}, {self.sure}."
+        if self.eps is not None and self.once and self.bound == 0.0:
+            return text
         if self.eps is not None and self.once:
             text += f" That is {'' if self.reached else 'not '}close enough ({self._eps})."
         elif self.eps is not None:
