@@ -164,6 +164,6 @@ def pytest_xdist_make_scheduler(config, log):
             file, _, test = nodeid.partition("::")
             if file.endswith(BY_RULE):
                 return re.split(r"\W", test.partition("[")[2])[0] or nodeid
-            return file if file.endswith(BY_FILE) or "/arena/" in file else nodeid
+            return file if file.endswith(BY_FILE) or "test_arena" in file else nodeid
 
     return Together(config, log)

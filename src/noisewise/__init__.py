@@ -12,7 +12,6 @@ from noisewise.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from noisewise import actions as actions
-    from noisewise import arena as arena
     from noisewise import charts as charts
     from noisewise import core as core
     from noisewise import data as data
@@ -182,7 +181,7 @@ _NAMES = {
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
-    "actions arena charts core data designs extending paper readers rules sets simulation stores "
+    "actions charts core data designs extending paper readers rules sets simulation stores "
     "study testing theory timing"
 )
 

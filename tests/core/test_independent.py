@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.actions.independent import IndependentOptions
+from noisewise.actions.finite import IndependentOptions
 from noisewise.core.independent import separate
 
 DENSE_ONLY = ("vagd", "static_design")

@@ -55,7 +55,12 @@ class Radius:
         """``√ridge·norm_bound``: how far the ridge pulls the estimate at most."""
         return self.norm_bound * math.sqrt(self.ridge)
 
-    @property
+    @cached_property
+    def squared_bias(self) -> float:
+        """``ridge·norm_bound²``."""
+        return self.bias * self.bias
+
+    @cached_property
     def largest_gap(self) -> float:
         """No two actions differ by more, whatever is measured."""
         return 2.0 * self.norm_bound * self.max_norm
@@ -72,9 +77,13 @@ class Radius:
 class Mixture(Radius):
     """The tightest of equal guarantee that depends on nothing but the information."""
 
+    def at(self, model: Any) -> float:
+        """It needs no count."""
+        return self.after(model.tally.item(LOG_DET), 0.0)
+
     def after(self, log_det: float, told: float) -> float:
         """``√(I + 2·log(1/δ) + λB²)``."""
-        return math.sqrt(log_det + self.doubt + self.bias * self.bias)
+        return math.sqrt(log_det + self.doubt + self.squared_bias)
 
 
 class SelfNormalised(Radius):

@@ -136,7 +136,8 @@ class Rule:
 
     def certain(self, action: int, eps: float) -> bool:
         """Whether no other action is better than this one by eps or more (a list only)."""
-        return bool(self.model.likelihood_ratio(action, eps) > self.beta() ** 2 / 2.0)
+        radius = self.beta()
+        return self.model.likelihood_ratio(action, eps) > 0.5 * radius * radius  # type: ignore[no-any-return]
 
     def most_sigma(self) -> float:
         """The largest sigma that the certificate allows."""

@@ -200,7 +200,7 @@ def test_both_bodies_know_the_same_constants():
         core_model: ("WORN", "REFRESH_AFTER", "FAR", "RECENTRE_AFTER", "BATCH", "CANCELLED"),
         selection: ("TIE", "ROUNDING"),
         blocks: ("MANY",),
-        races: ("MEMORY", "CAUTION", "FEWEST_REPEATS", "BEHIND", "NEGLIGIBLE", "RACES", "TILE"),
+        races: ("MEMORY", "CAUTION", "FEWEST_REPEATS", "BEHIND", "NEGLIGIBLE", "RACES"),
     }
     known = extension.constants()
     for home, names in homes.items():

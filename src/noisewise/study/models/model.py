@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from noisewise.actions import ActionSet
-from noisewise.actions.independent import IndependentOptions
+from noisewise.actions.finite import IndependentOptions
 from noisewise.core.blocks import Floats
 from noisewise.core.text import number
 from noisewise.study.evidence.half_widths import HalfWidths

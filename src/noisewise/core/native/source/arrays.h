@@ -35,14 +35,6 @@ typedef struct {
     Floats scratch; /* (n,) */
 } IndependentModel;
 
-/* `Sketch` of VAGE: a_k is about centre + axesᵀ·q_k, q_k a column of whole numbers. None if there are no blocks. */
-typedef struct { int8_t *at; int64_t blocks, rows, columns; } Codes;
-typedef struct {
-    Codes codes; /* (blocks, dim, TILE) */
-    Matrix axes; /* (dim, dim): an axis in each row, as long as one unit of its code */
-    Floats centre; /* (dim,) */
-} Sketch;
-
 /* Races that VAGE looks at. */
 enum { RACES = 4 };
 
@@ -60,7 +52,5 @@ enum { LOG_DET, TOTAL_PRECISION, TOLD, AGE, RESIDUAL, SINCE_CENTRED, SAFEST, TAL
 enum { BATCH = 64 };
 /* Actions handled together. */
 enum { BLOCK = 512 };
-/* Rows of a block of a sketch. */
-enum { TILE = 64 };
 
 #endif

@@ -9,7 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 import noisewise as nw
-from noisewise.arena import (
+from noisewise.cli import app
+from noisewise.simulation import action_noise
+from noisewise.simulation.arena import (
     CELLS,
     Arena,
     Cell,
@@ -17,13 +19,11 @@ from noisewise.arena import (
     Match,
     cells_named,
     load_arena,
+    log_ratio_of_means,
     play,
     run_arena,
     write_page,
 )
-from noisewise.arena.results import log_ratio_of_means
-from noisewise.cli import app
-from noisewise.simulation import action_noise
 
 SMALL = [
     Cell("soare", "flat", {"dim": 3, "reach": 30.0}),
@@ -108,13 +108,13 @@ def test_a_match_is_what_simulate_gives(folder):
 
 
 def test_what_is_finished_is_not_played_again(folder, monkeypatch):
-    from noisewise.arena import matches
+    from noisewise.simulation import arena
 
     files = sorted(folder.glob("*.npz"))
     assert len(files) == 4
     files[0].write_bytes(b"damaged")
     played = []
-    monkeypatch.setattr(matches, "play", lambda fixture: played.append(fixture) or play(fixture))
+    monkeypatch.setattr(arena, "play", lambda fixture: played.append(fixture) or play(fixture))
     entries = ["vaee", Entry("bold", "vage", {"challenge": 0.5})]
     run_arena(entries, SMALL, folder, horizon=40, replications=6, on=1)
     assert len(played) == 1
@@ -122,7 +122,7 @@ def test_what_is_finished_is_not_played_again(folder, monkeypatch):
 
 
 def test_another_seed_or_option_is_another_match():
-    from noisewise.arena.matches import Fixture
+    from noisewise.simulation.arena import Fixture
 
     one = Fixture(SMALL[0], Entry("vaee", "vaee", {}), 40, 6, 0)
     others = [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.support.clusters import small_cluster
 
-from noisewise.arena import Cell, run_arena
+from noisewise.simulation.arena import Cell, run_arena
 
 SMALL = [
     Cell("soare", "flat", {"dim": 3, "reach": 30.0}),

@@ -1,9 +1,17 @@
-"""What an arena says: matches, ratios with intervals, geometric means over cells, ranks; and its page."""
+"""Rules against rules: many worlds, common random numbers, every figure with its interval.
 
+A match is one rule in one cell. Matches are played in parallel and kept in files: what is finished stays, and
+is not played again.
+"""
+
+import hashlib
 import json
 import math
+import sys
+import time
+import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from html import escape
 from os import PathLike
@@ -11,17 +19,270 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from noisewise.arena.cells import Cell
-from noisewise.arena.matches import CERTIFIED_AT, INDEX, Entry, Match, half_width, read_match, run_matches
 from noisewise.charts.files import html_table
 from noisewise.core.blocks import Floats
-from noisewise.core.checks import check_choice, check_probability
+from noisewise.core.checks import check_choice, check_count, check_probability, nearest
 from noisewise.core.distributions import normal_quantile
-from noisewise.core.files import written_whole
+from noisewise.core.files import PACKAGE, save_arrays, sources_hash, written_whole
+from noisewise.core.parallel import spread
+from noisewise.core.randomness import check_seed
+from noisewise.rules.policy import Policy
+from noisewise.rules.registry import make_policy, rule_named
+from noisewise.simulation import action_noise, instances, schedules
+from noisewise.simulation.environment import Environment
+from noisewise.simulation.results import Simulation
+from noisewise.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One world, as names and plain options, so that a file can remember it and a process be sent it."""
+
+    instance: str
+    schedule: str
+    instance_options: dict[str, Any] = field(default_factory=dict)
+    schedule_options: dict[str, Any] = field(default_factory=dict)
+    announced: bool = False
+    action_noise: str | None = None
+    label: str = ""
+    """The instance's name for people; default: its name with its size."""
+
+    @property
+    def name(self) -> str:
+        """What people call it: the instance, the schedule, and what is special about the noise."""
+        special = f", {self.action_noise}" if self.action_noise else ""
+        return f"{self.label or self.instance} / {self.schedule}{special}{', announced' * self.announced}"
+
+    def environment(self, horizon: int) -> Environment:
+        """The world for runs of ``horizon`` rounds."""
+        options = dict(self.instance_options)
+        if self.instance == "case-study":
+            options.setdefault("horizon", horizon)
+        instance = instances.named(self.instance, **options)
+        noise = None if self.action_noise is None else action_noise.named(self.action_noise)
+        return instance.environment(self._schedule(instance), announced=self.announced, action_sigma=noise)
+
+    def _schedule(self, instance: instances.Instance) -> Any:
+        if self.schedule == "its own":
+            return instance.schedule
+        options = dict(self.schedule_options)
+        if self.schedule == "flat":
+            options.setdefault("dim", instance.actions.dim)
+        return schedules.named(self.schedule, **options)
+
+
+#: Five problems whose gaps shrink with the total precision, so that no horizon makes them easy.
+_INSTANCES: list[tuple[str, str, dict[str, Any]]] = [
+    ("sphere 60 x 6", "sphere", {"n_actions": 60, "dim": 6, "reach": 48.0}),
+    ("sphere 200 x 3", "sphere", {"n_actions": 200, "dim": 3, "reach": 24.0}),
+    ("hypercube 5", "hypercube", {"dim": 5, "scale": 0.8}),
+    ("soare 6", "soare", {"dim": 6, "angle": 0.1, "reach": 30.0}),
+    ("clustered 60 x 6", "clustered", {"n_actions": 60, "dim": 6, "reach": 180.0}),
+]
+#: The paper's four schedules, and two that are rough.
+_SCHEDULES = ("flat", "fast-decaying", "moderate-spikes", "front-loaded", "log-uniform", "rare-quiet")
+_ELSEWHERE: list[tuple[str, str, dict[str, Any]]] = [
+    ("polytope 4", "polytope", {"dim": 4, "reach": 32.0}),
+    ("leaderboard", "leaderboard", {}),
+]
+
+GRID = [
+    Cell(instance, schedule, options, label=label)
+    for label, instance, options in _INSTANCES
+    for schedule in _SCHEDULES
+]
+SPECIAL = [
+    Cell("case-study", "its own", label="case study"),
+    *(
+        Cell(instance, schedule, options, label=label)
+        for label, instance, options in _ELSEWHERE
+        for schedule in ("flat", "log-uniform", "rare-quiet")
+    ),
+    *(
+        Cell(instance, "flat", options, action_noise=noise, label=label)
+        for label, instance, options in _INSTANCES + _ELSEWHERE
+        for noise in ("spread-out", "quiet-when-useless")
+    ),
+    *(
+        Cell(instance, schedule, options, announced=True, label=label)
+        for label, instance, options in _INSTANCES
+        for schedule in ("log-uniform", "rare-quiet")
+    ),
+]
+#: The sets of cells by name: ``grid`` is the 30 cells that rules are judged by.
+CELLS: dict[str, list[Cell]] = {
+    "grid": GRID,
+    "special": SPECIAL,
+    "all": GRID + SPECIAL,
+    **{label.replace(" ", "-"): [c for c in GRID if c.label == label] for label, _, _ in _INSTANCES},
+}
+
+
+def cells_named(names: list[str]) -> list[Cell]:
+    """The cells of the named sets, each once; a name may also be that of a single cell."""
+    by_name = {cell.name: [cell] for cell in CELLS["all"]} | CELLS
+    found: dict[str, Cell] = {}
+    for name in names:
+        if name not in by_name:
+            sets = ", ".join(CELLS)
+            raise ValueError(
+                f"`cells` must be among {sets}, or a cell's name; got {name!r}.{nearest(name, list(by_name))}"
+            )
+        found |= {cell.name: cell for cell in by_name[name]}
+    if not found:
+        raise ValueError("`cells` must name at least one set of cells; got none.")
+    return list(found.values())
+
+
+#: A certificate counts as reached once its bound is at most this times dim/√S: on spheres, theta's length.
+CERTIFIED_AT = 8.0
+#: The rooms that decide how a match comes out.
+ROOMS = ("core", "actions", "designs", "rules", "simulation")
+#: The file beside the matches that says which belong together.
+INDEX = "arena.json"
+#: Recommendations within this of the best are the best.
+EQUAL = 1e-12
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A rule with its options, under the name that people see."""
+
+    name: str
+    rule: str
+    options: dict[str, Any]
+
+    def policy(self, actions: Any, horizon: int) -> Policy:
+        """The rule on these actions; one that divides a budget is told how many rounds there are."""
+        planned = {"horizon": horizon} if rule_named(self.rule).needs_horizon else {}
+        return make_policy(self.rule, actions, **planned | self.options)
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """Everything that decides how a match comes out."""
+
+    cell: Cell
+    entry: Entry
+    horizon: int
+    replications: int
+    seed: int
+
+    def key(self) -> str:
+        """A hash of it and of the sources: a finished match with the same key need not be played again."""
+        content = asdict(self) | {"sources": _sources_hash(rule_named(self.entry.rule).__module__)}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def _sources_hash(home: str) -> str:
+    """A hash of every source that decides how a rule fares, a file of another package included."""
+    own = getattr(sys.modules.get(home), "__file__", None)
+    others = [] if own is None or PACKAGE in Path(own).parents else [Path(own)]
+    return sources_hash(ROOMS, *others)
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """The outcome of every replication; a replication is the same world for every rule."""
+
+    cell: str
+    entry: str
+    regret: Floats  # (R,): final simple regret times √S, S the schedule's total precision
+    found: NDArray[np.bool_]  # (R,): whether the best was recommended
+    covered: NDArray[np.bool_]  # (R,): whether the certificate was true at every checkpoint
+    certified: NDArray[np.bool_]  # (R,): whether the bound fell to CERTIFIED_AT·dim/√S
+    rounds: Floats  # (R,): rounds until then; the horizon if it did not
+    precision: Floats  # (R,): share of the precision measured by then
+    microseconds: float  # per round, everything included
+
+
+def play(fixture: Fixture) -> Match:
+    """Play a match in this process."""
+    cell, entry = fixture.cell, fixture.entry
+    env = cell.environment(fixture.horizon)
+    policy, clock = entry.policy(env.actions, fixture.horizon), time.process_time  # others may be busy
+    start = clock()
+    simulation = simulate(
+        policy, env, horizon=fixture.horizon, replications=fixture.replications, seed=fixture.seed, on=1
+    )
+    seconds = clock() - start
+    totals = [
+        (env.sigmas(fixture.horizon, fixture.seed, r) ** -2.0).sum() for r in range(fixture.replications)
+    ]
+    rate = np.sqrt(np.array(totals))
+    certified, rounds, precision = _to_certificate(simulation, CERTIFIED_AT * env.actions.dim / rate)
+    final = simulation.simple_regret[:, -1]
+    return Match(
+        cell=cell.name,
+        entry=entry.name,
+        regret=final * rate,
+        found=final <= EQUAL,
+        covered=simulation.covered,
+        certified=certified,
+        rounds=rounds,
+        precision=precision,
+        microseconds=1e6 * seconds / (fixture.replications * fixture.horizon),
+    )
+
+
+def _to_certificate(simulation: Simulation, target: Floats) -> tuple[NDArray[np.bool_], Floats, Floats]:
+    """Whether and at which checkpoint the bound reached the target, and the precision spent by then."""
+    reached = simulation.bound <= target[:, None]
+    certified = np.asarray(reached.any(axis=1))
+    where = np.where(certified, reached.argmax(axis=1), simulation.checkpoints.size - 1)
+    spent = simulation.total_precision[np.arange(len(where)), where] / simulation.total_precision[:, -1]
+    return certified, simulation.checkpoints[where].astype(np.float64), spent
+
+
+def save_match(match: Match, path: Path) -> None:
+    """Write a match, whole or not at all."""
+    save_arrays(path, asdict(match))
+
+
+def read_match(path: Path) -> Match | None:
+    """Read a match; None if there is none, or a damaged one, which will be played again."""
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            parts: dict[str, Any] = {name: file[name] for name in file.files}
+        names: dict[str, Any] = {name: str(parts.pop(name)) for name in ("cell", "entry")}
+        return Match(**names, microseconds=float(parts.pop("microseconds")), **parts)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def half_width(values: Floats, confidence: float = 0.95) -> float:
+    """Half of the confidence interval of a mean; infinite for one value."""
+    if len(values) < 2:
+        return math.inf
+    return float(normal_quantile(0.5 + confidence / 2.0) * values.std(ddof=1) / math.sqrt(len(values)))
+
+
+def _file(folder: Path, fixture: Fixture) -> Path:
+    return folder / f"{fixture.key()}.npz"
+
+
+def _checked_entries(entries: Sequence[str | Entry], horizon: int) -> list[Entry]:
+    """Entries whose rules and options exist, found out before anything is played."""
+    checked = [entry if isinstance(entry, Entry) else Entry(entry, entry, {}) for entry in entries]
+    if not checked:
+        raise ValueError("`entries` must name at least one rule; got none.")
+    for entry in checked:
+        entry.policy([[1.0, 0.0], [0.0, 1.0]], horizon)
+    names = [entry.name for entry in checked]
+    if doubles := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"`entries` must have different names; got {doubles[0]!r} twice.")
+    return checked
+
+
+def _checked_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
+    if not cells:
+        raise ValueError("`cells` must hold at least one cell; got none.")
+    return cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +456,24 @@ def run_arena(
         on: Number of processes, an executor of `concurrent.futures`, or a Dask client (or the address of its
             scheduler); default: all processors.
     """
-    run_matches(entries, cells, folder, horizon=horizon, replications=replications, seed=seed, on=on)
+    check_count("horizon", horizon)
+    check_count("replications", replications)
+    check_seed(seed)
+    fixtures = [
+        Fixture(cell, entry, horizon, replications, seed)
+        for entry in _checked_entries(entries, horizon)
+        for cell in _checked_cells(cells)
+    ]
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    keys = [fixture.key() for fixture in fixtures]
+    with written_whole(target / INDEX) as draft:
+        index = {"horizon": horizon, "replications": replications, "seed": seed, "matches": keys}
+        draft.write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    missing = [fixture for fixture in fixtures if read_match(_file(target, fixture)) is None]
+    for fixture, match in spread(play, missing, on, label=f"{len(missing)} of {len(fixtures)} matches"):
+        # Here, and not where it was played: other machines have other disks.
+        save_match(match, _file(target, fixture))
     return load_arena(folder)
 
 
