@@ -235,7 +235,8 @@ CLASSES = {
         {"option": ["Database"], "value": ["run 1 [ms]", "run 2 [ms]"]},
     ),
     "a title, letters of groups, and a test below": (
-        "Table 2. Yield of four treatments\nTreatment,Yield (t/ha)\nControl,3.12 c\nUrea,4.55 ab\nDAP,4.81 a\nCompost,4.1 b\n"
+        "Table 2. Yield of four treatments\nTreatment,Yield (t/ha)\n"
+        "Control,3.12 c\nUrea,4.55 ab\nDAP,4.81 a\nCompost,4.1 b\n"
         "LSD (0.05),0.31\n",
         {"option": ["Treatment"], "value": ["Yield (t/ha)"]},
     ),
@@ -256,7 +257,8 @@ CLASSES = {
         {"option": ["variant"], "trials": ["users"], "successes": ["signups"], "block": ["header"]},
     ),
     "attributes of named rows": (
-        "Kandidat,Team,FT,FTA,FT%\nAdams,BOS,211,260,81.2\nBrown,LAL,148,201,73.6\nCole,NYK,302,341,88.6\nEvans,BOS,180,199,90.5\n",
+        "Kandidat,Team,FT,FTA,FT%\nAdams,BOS,211,260,81.2\nBrown,LAL,148,201,73.6\n"
+        "Cole,NYK,302,341,88.6\nDiaz,MIA,97,140,69.3\nEvans,BOS,180,199,90.5\n",
         {"option": ["Kandidat"], "successes": ["FT"], "trials": ["FTA"]},
     ),
     "the error of another column by its name": (

@@ -83,6 +83,8 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
     if _RATE.search(" ".join(words_of(name))) or re.search(r"[^\W\d_]/(?:s|sec|min|h|day)\b", name):
         found.pop("size", None)
         found.setdefault("metric", "per")
+    if re.search(r"\d(?:th|st|nd|rd)?[\s_]*(?:pct|percentile|perzentil|%ile)", name, re.I):
+        found.setdefault("quantile", "percentile")
     if "@" in name:  # pass@1, recall@10
         found.setdefault("metric", "@")
     if found.get("size") == "n" and found.keys() & {"rate", "setting"}:  # nitrogen

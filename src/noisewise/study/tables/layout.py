@@ -462,8 +462,8 @@ def _grouped(columns: list[Column]) -> list[Column]:
         options = any(c.kind == "name" and c.says("option") for c in columns)
         plain = says >= (2 * len(same) + 2) // 3 and not words & {"metric", "before", *_STATISTICS}
         dated = {re.sub(r"\d+$", "", affix) for affix in groups if affix[-1:].isdigit()}
-        dated = len(dated) == 1 and said_by(min(dated).strip("_ .-"))[0].keys() & {"block"}
-        plain = plain and (not options or bool(dated))
+        weeks = len(dated) == 1 and bool(said_by(min(dated).strip("_ .-"))[0].keys() & {"block"})
+        plain = plain and (not options or weeks)
         if form.endswith("i?"):
             plain = plain and any(c.says("study") or c.kind == "name" for c in columns)
         if arms or plain:

@@ -138,7 +138,7 @@ def _counts(columns: list[Column]) -> tuple[list[Measure], list[Column]]:
                 *(f"{c.name!r} is their ratio" for c in rates),
             ]
             found.append(Measure({"successes": [hits], "trials": [tries]}, 1.5 + score, why))
-            known += rates if score >= 4.0 else []
+            known += rates
     for part, total in shares_of_totals(columns).items():
         if not any(one.roles["successes"][0] is part for one in found):
             why = [f"{part.name!r} and its neighbours add up to {total.name!r}"]
@@ -152,7 +152,7 @@ def shares_of_totals(columns: list[Column]) -> dict[Column, Column]:
     totals = [c for c in whole if c.says("size") and c.said["size"] not in ("total", "totals")]
     totals = [c for c in totals if c.there.size == len(c.cells) and c.there.min() > 1]
     parts = [c for c in whole if not c.says("size", "rank")]
-    found = {}
+    found: dict[Column, Column] = {}
     for first, last in itertools.combinations(range(len(parts) + 1), 2):
         some = parts[first:last] if last - first > 1 else []
         sums = np.sum([c.values for c in some], axis=0) if some else None
