@@ -299,3 +299,7 @@ def test_counts_that_add_up_are_shares_of_their_total():
     table = nw.read_table([dict(zip(names, row, strict=True)) for row in rows])
     assert table.kind == "asks"
     assert {one.kind for one in table.readings} == {"counts"}
+@pytest.mark.parametrize("name", ["score", "x"])
+def test_the_only_numbers_are_results_even_where_all_options_share_them(name):
+    table = nw.read_table({"prompt": [*"aaabbb"], name: [1, 2, 3, 2, 1, 3]})
+    assert table.only.roles == {"option": ("prompt",), "value": (name,)}
