@@ -256,11 +256,6 @@ CLASSES = {
         "variant,week1_users,week1_signups,week2_users,week2_signups\nA,1060,72,1055,77\nB,937,79,1096,90\n",
         {"option": ["variant"], "trials": ["users"], "successes": ["signups"], "block": ["header"]},
     ),
-    "attributes of named rows": (
-        "Kandidat,Team,FT,FTA,FT%\nAdams,BOS,211,260,81.2\nBrown,LAL,148,201,73.6\n"
-        "Cole,NYK,302,341,88.6\nDiaz,MIA,97,140,69.3\nEvans,BOS,180,199,90.5\n",
-        {"option": ["Kandidat"], "successes": ["FT"], "trials": ["FTA"]},
-    ),
     "the error of another column by its name": (
         "study,treat1,treat2,lnOR,selnOR\nS1,A,D,-1.01,0.24\nS2,C,B,0.47,0.21\nS3,A,B,-0.35,0.19\nS4,B,C,-0.42,0.2\n",
         {"block": ["study"], "plus": ["treat1"], "minus": ["treat2"], "value": ["lnOR"], "se": ["selnOR"]},
@@ -299,6 +294,8 @@ def test_counts_that_add_up_are_shares_of_their_total():
     table = nw.read_table([dict(zip(names, row, strict=True)) for row in rows])
     assert table.kind == "asks"
     assert {one.kind for one in table.readings} == {"counts"}
+
+
 @pytest.mark.parametrize("name", ["score", "x"])
 def test_the_only_numbers_are_results_even_where_all_options_share_them(name):
     table = nw.read_table({"prompt": [*"aaabbb"], name: [1, 2, 3, 2, 1, 3]})

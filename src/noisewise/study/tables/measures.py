@@ -78,8 +78,10 @@ def measures(table: Layout, names: list[Column]) -> list[Measure]:
         values = [c for c in values if c.says(*RESULT) or c.n_levels > 0.5 * len(c.cells) or c.is_binary]
     if any(c.says("value") and not c.says("before") for c in values):
         values = [c for c in values if c.says("value") or not c.says("quantile", "extreme", "quartile")]
+    shares = [c for one in found if one.score >= 4.5 for columns in one.roles.values() for c in columns]
     for c in values:
-        found += _with_error(c, values, columns)
+        others = _with_error(c, values, columns)
+        found += [replace(one, score=one.score - 2.0 * (one.is_bare and c in shares)) for one in others]
     counted = [c for c in columns if c.whole and {*c.said} == {"size"} and not c.constant]
     if not found and len(counted) == 1:  # insects that were counted, not readings
         found = [Measure({"value": counted}, 1.0)]
