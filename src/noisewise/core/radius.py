@@ -131,12 +131,12 @@ class RestartedBall(Averaged):
 
 @dataclass(frozen=True)
 class Given(Radius):
-    """A number that is given, and as good as whoever gives it."""
+    """A number given by hand; the certificate is right if the number is."""
 
     value: float
 
     def after(self, log_det: float, told: float) -> float:
-        """The same at all times."""
+        """The number, at all times."""
         return self.value
 
 

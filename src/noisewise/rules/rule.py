@@ -87,9 +87,7 @@ class Rule:
     needs_horizon: ClassVar[bool] = False  # it plans for a number of rounds
     order_free: ClassVar[bool] = False  # the order of the measurements does not matter
     pools: ClassVar[bool] = False  # measurements of one action may be replaced by their weighted mean
-    is_ball: ClassVar[bool] = (
-        True  # its certificate is a ball around least squares, so restarts may begin in it
-    )
+    is_ball: ClassVar[bool] = True  # its certificate is a ball around least squares: restarts may begin in it
     recommends_on_sets: ClassVar[tuple[str, ...]] = ("best",)
 
     # ---- What a rule may override. ----
@@ -154,8 +152,8 @@ class Rule:
 
     catch_up: ClassVar[Any] = None
     """``catch_up(actions, sigmas)``: bring the state beside the model up to date after the model was filled
-    with
-    many measurements at once, in an order that means nothing. A rule without it learns them one by one."""
+    with many measurements at once, in an order that means nothing. A rule without it learns them one by
+    one."""
 
     def chooses_by_width(self) -> bool:
         """Whether it always measures the widest action, so that a large list is seldom read as a whole."""
@@ -187,7 +185,7 @@ class Rule:
         dataclasses.dataclass(kw_only=True, eq=False, repr=False)(cls)
 
     def on(self, actions: ActionSet | OracleSet, horizon: int | None = None) -> Self:
-        """The same rule on these actions, before any measurement."""
+        """A copy of the rule on these actions, before any measurement."""
         twin: Any = copy.copy(self)
         twin.horizon = self.horizon if horizon is None else horizon
         twin.actions = actions
@@ -295,11 +293,11 @@ class Rule:
         return 0.5 * math.erfc(-drawn / math.sqrt(2.0))
 
     def again(self) -> Self:
-        """The same rule on the same actions before any measurement; what was prepared is shared."""
+        """A copy of the rule on the same actions before any measurement; what was prepared is shared."""
         return self.keeping(self.model.fresh(self.limits.ridge))
 
     def keeping(self, model: Any) -> Self:
-        """The same rule with this model, and all else as before any measurement."""
+        """A copy of the rule with this model, and all else as before any measurement."""
         twin: Any = object.__new__(type(self))
         vars(twin).update({name: vars(self)[name] for name in self._prepared})
         twin._prepared, twin.model = self._prepared, model

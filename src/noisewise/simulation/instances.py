@@ -1,4 +1,4 @@
-"""Made-up problems, drawn afresh for every replication; among them those of lower bounds and of the paper."""
+"""Problems for simulations, drawn afresh for every replication, with those of lower bounds and the paper."""
 
 import dataclasses
 import functools
@@ -343,7 +343,7 @@ def polytope(
     """The vertices of a random polytope, the hull of normal points scaled to a largest norm of 1.
 
     Args:
-        n_points: Points of which the hull is taken; those inside it are no actions.
+        n_points: Points of which the hull is taken; those inside it are not actions.
         dim: Features, from 2 to 8.
         length: Of theta, whose direction is random.
         reach: Shortens theta as for `sphere`.
