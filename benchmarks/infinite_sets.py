@@ -99,7 +99,7 @@ def physical_limit() -> list[Row]:
 def rounds() -> list[Row]:
     """A live round on Ball(50) in eigendecompositions, and the time of a simulation of Ball(5)."""
     rng = np.random.default_rng(0)
-    ball, parameter = nw.Ball(50), rng.standard_normal(50) / 7.0
+    ball, parameter = nw.sets.Ball(50), rng.standard_normal(50) / 7.0
     policy = nw.vaee(ball)
 
     def live() -> None:
@@ -126,7 +126,7 @@ def rounds() -> list[Row]:
 
 def enumeration() -> list[Row]:
     """A live round on Hypercube(20): a million corners, tried one by one."""
-    policy = nw.vaee(nw.Hypercube(20))
+    policy = nw.vaee(nw.sets.Hypercube(20))
     vector = policy.ask()
     policy.tell(vector, 0.1, 0.5)
     took = statistics.median(seconds(policy.ask) for _ in range(9))

@@ -124,7 +124,7 @@ def hypercube(dim: int = 5, scale: float = HARDEST) -> Instance:
 
 
 def signs(dim: int = 6, scale: float = HARDEST) -> Instance:
-    """The lower-bound family on the whole set `noisewise.Hypercube`, of any dimension; as `hypercube`."""
+    """The lower-bound family of `hypercube` on the whole set `noisewise.sets.Hypercube`, of any dimension."""
     check_positive("scale", scale)
     return on_set("signs", {"dim": dim, "scale": scale}, Hypercube(dim), _signs_of(dim, scale))
 
@@ -276,7 +276,7 @@ def sphere(n_actions: int = 60, dim: int = 6, length: float = 1.0, reach: float 
 def random_parameter(actions: OracleSet, length: float = 1.0) -> Instance:
     """Any set that answers questions; theta random of the given length, all directions alike."""
     if not isinstance(actions, OracleSet):
-        raise TypeError(f"`actions` must be a set such as nw.Ball(5); got {actions!r}.")
+        raise TypeError(f"`actions` must be a set such as nw.sets.Ball(5); got {actions!r}.")
     check_positive("length", length)
 
     def parameter(rng: np.random.Generator, sigma: Floats) -> Floats:

@@ -119,7 +119,7 @@ class Simulation:
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to a Parquet file; `noisewise.load_simulations` reads it."""
+        """Write everything to a Parquet file; `noisewise.simulation.load_simulations` reads it."""
         from noisewise.simulation.files import save_simulations
 
         save_simulations([self], path)

@@ -58,7 +58,7 @@ def check_rule(make_policy: MakePolicy) -> None:
 
     Example:
         >>> import noisewise as nw
-        >>> check_rule(nw.round_robin)
+        >>> check_rule(nw.rules.round_robin)
     """
     for check in CHECKS:
         check(make_policy)
