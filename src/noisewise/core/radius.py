@@ -130,7 +130,7 @@ class RestartedBall(Averaged):
 
 
 @dataclass(frozen=True)
-class Given(Radius):
+class GivenRadius(Radius):
     """A number given by hand; the certificate is right if the number is."""
 
     value: float
@@ -166,7 +166,7 @@ def make_radius(
     known = {"delta": float(delta), "ridge": float(ridge), "norm_bound": float(norm_bound)}
     known |= {"max_norm": max_norm, "sigma_min": sigma_min or 0.0}
     if not isinstance(radius, str):
-        return Given(**known, rank=rank, value=check_positive("radius", radius))
+        return GivenRadius(**known, rank=rank, value=check_positive("radius", radius))
     check_choice("radius", radius, tuple(RADII))
     if sigma_min is not None:
         check_positive("sigma_min", sigma_min)

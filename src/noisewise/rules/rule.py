@@ -23,7 +23,7 @@ from noisewise.actions.large_list import LargeList
 from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.independent import Separate
-from noisewise.core.radius import RADII, Averaged, Given, Radius, make_radius
+from noisewise.core.radius import RADII, Averaged, GivenRadius, Radius, make_radius
 from noisewise.core.randomness import check_seed
 from noisewise.core.selection import Mask
 from noisewise.rules.model import new_model
@@ -222,7 +222,7 @@ class Rule:
         elif (
             not isinstance(self.actions, LargeList)
             and isinstance(self.actions.columns, Separate)
-            and issubclass(RADII.get(str(self.radius), Given), Averaged)
+            and issubclass(RADII.get(str(self.radius), GivenRadius), Averaged)
         ):
             raise ValueError(
                 f"`radius` must not be {self.radius!r} for options without features, which share no "
@@ -278,7 +278,7 @@ class Rule:
             conditions: What it rests on; each starts with "if".
             unproven: The option, with its value, that voids it.
         """
-        by_hand = ["if the radius that was given is right"] if isinstance(self.limits, Given) else []
+        by_hand = ["if the radius that was given is right"] if isinstance(self.limits, GivenRadius) else []
         words = " and ".join([*by_hand, *conditions])
         doubt = f"but nothing is proven with {unproven}" if unproven else ""
         return ", ".join(part for part in (ANYTIME, words, doubt) if part)
