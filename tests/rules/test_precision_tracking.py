@@ -162,7 +162,7 @@ def test_what_is_off_the_design_stays_out_of_the_phase():
     policy.tell(off, 0.3, 0.01)
     assert policy.rule.phase.n_told == 0
     assert policy.rule.model.n_told == 1
-    assert "no part of the design" in policy.why(off)
+    assert "not part of the design" in policy.why(off)
 
 
 def test_rounding_between_copies_of_the_best_rules_out_neither():

@@ -60,7 +60,7 @@ class Radius:
         """``ridge·norm_bound²``."""
         return self.bias * self.bias
 
-    @cached_property
+    @property
     def largest_gap(self) -> float:
         """No two actions differ by more, whatever is measured."""
         return 2.0 * self.norm_bound * self.max_norm
