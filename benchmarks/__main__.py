@@ -39,6 +39,8 @@ NAMES = (
     "coverage_kinds",
     "evidence_events",
     "one_look",
+    "exactness",
+    "beside_oracle",
     "small_tables",
     "items",
     "commands",
