@@ -115,7 +115,14 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": "Certificate Check Job Measurement Plan Study Worth pick",
+    "noisewise.study.certificates.certificate": "Certificate",
+    "noisewise.study.certificates.check": "Check",
+    "noisewise.study.log.jobs": "Job",
+    "noisewise.study.log.told": "Measurement",
+    "noisewise.study.one_call": "pick",
+    "noisewise.study.planning.plan": "Plan",
+    "noisewise.study.planning.worth": "Worth",
+    "noisewise.study.study": "Study",
     "noisewise.study.tables.table": "read_table",
     "noisewise.timing": "best_of",
     "noisewise.client.opening": "load_study",
