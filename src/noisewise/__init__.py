@@ -105,14 +105,14 @@ if TYPE_CHECKING:
     from noisewise.stores import restore_store as restore_store
     from noisewise.stores import verify_certificate as verify_certificate
     from noisewise.stores import verify_log as verify_log
-    from noisewise.study import Certificate as Certificate
-    from noisewise.study import Check as Check
-    from noisewise.study import Job as Job
-    from noisewise.study import Measurement as Measurement
-    from noisewise.study import Plan as Plan
-    from noisewise.study import Study as Study
-    from noisewise.study import Worth as Worth
-    from noisewise.study import pick as pick
+    from noisewise.study.certificates.certificate import Certificate as Certificate
+    from noisewise.study.certificates.check import Check as Check
+    from noisewise.study.log.jobs import Job as Job
+    from noisewise.study.log.told import Measurement as Measurement
+    from noisewise.study.one_call import pick as pick
+    from noisewise.study.planning.plan import Plan as Plan
+    from noisewise.study.planning.worth import Worth as Worth
+    from noisewise.study.study import Study as Study
     from noisewise.study.tables.table import read_table as read_table
     from noisewise.timing import best_of as best_of
 

@@ -17,9 +17,9 @@ from noisewise.client.log import RemoteLog
 from noisewise.client.server_refusals import understanding, warnings_in
 from noisewise.operations.objects import job_from, measurement_id, new_key
 from noisewise.operations.table import Operation, load_table
-from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.told import check_arguments
 from noisewise.study.stores.protocol import OutcomeUnknownError
+from noisewise.study.telling.scale import LOG, ValueScale
 
 if TYPE_CHECKING:
     from noisewise.study.running.run import StudyRun
@@ -158,7 +158,7 @@ class RemoteStudy:
         if isinstance(options, list | tuple):
             options = [one if isinstance(one, Mapping) else str(one) for one in options]
         else:
-            from noisewise.study.inputs.tables import read_whole
+            from noisewise.study.tables.sheet import read_whole
 
             options = read_whole("options", options).frame.to_dict(as_series=False)
         return self._do("add", options=options, id=id, decimal=decimal)

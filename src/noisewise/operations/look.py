@@ -17,8 +17,9 @@ from noisewise.operations.values import Amount, Costs, JsonCertificate, Shares
 from noisewise.operations.words import said
 
 if TYPE_CHECKING:
-    from noisewise.study import Certificate, Study
+    from noisewise.study.certificates.certificate import Certificate
     from noisewise.study.certificates.gate import Gate
+    from noisewise.study.study import Study
 
 #: Exit codes, so that scripts can loop.
 DISAGREES, NOT_YET, WITHHELD = 1, 3, 4

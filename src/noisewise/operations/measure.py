@@ -25,7 +25,9 @@ from noisewise.operations.tables import (
 from noisewise.operations.values import Interval, ItemValues, Readings, Seconds, Sides, Sigma
 
 if TYPE_CHECKING:
-    from noisewise.study import Job, Measurement, Study
+    from noisewise.study.log.jobs import Job
+    from noisewise.study.log.told import Measurement
+    from noisewise.study.study import Study
 
 By = Annotated[str | None, Opt("The name of the person or process that measures.")]
 NEVER_INVENT = (
@@ -166,7 +168,7 @@ def _sheet(path: Path | None) -> Iterator[Any]:
 def _write_sheet(jobs: "list[Job]", draft: Path) -> None:
     import polars as pl
 
-    from noisewise.study.inputs.delimited import write_delimited
+    from noisewise.study.tables.grid import write_delimited
 
     on_items = any(job.items or job.fresh for job in jobs)
     rows = [

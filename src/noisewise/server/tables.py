@@ -179,7 +179,7 @@ def export(
         frame = opened.frame(what)
         headers["ETag"] = etag_of(opened.n_events)
     if ending == "csv":
-        from noisewise.study.inputs.delimited import write_delimited
+        from noisewise.study.tables.grid import write_delimited
 
         return Response(write_delimited(frame), media_type="text/csv", headers=headers)
     file = io.BytesIO()

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noisewise.study import create_study
+from noisewise.study.creation import create_study
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import ROW_FIELDS, Readout
 from noisewise.study.readers.registry import get, read_one

@@ -6,9 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study.inputs.catalogue import OptionCatalogue
-from noisewise.study.inputs.catalogue_table import read_catalogue
-from noisewise.study.inputs.whitened_features import whiten
+from noisewise.study.telling.catalogue import OptionCatalogue, whiten
+from noisewise.study.telling.options import read_catalogue
 
 ALLOYS = """\
 alloy,Cr,Ni,kind,cost

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from uncertainties import ufloat
 
-from noisewise.study.inputs.error_bars import power_of_sizes, read_measured
-from noisewise.study.inputs.numbers import read_value
 from noisewise.study.models.scatter import upper_limit
+from noisewise.study.telling.error_bars import power_of_sizes, read_measured
+from noisewise.study.telling.numbers import read_value
 
 
 def read(noise_floor=None, **given):

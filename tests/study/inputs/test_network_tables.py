@@ -8,7 +8,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.study.asking.pending import DIFFERENCE, OPTION, expected_noise
-from noisewise.study.inputs.networks.study_arms import Contrast, Rounding, arms_of
+from noisewise.study.telling.arms import Contrast, Rounding, arms_of
 
 COLUMNS = ("studlab", "treat1", "treat2", "TE", "seTE")
 ONE = ("one", "A", "P", 1.0, 0.5), ("one", "B", "P", 1.5, 0.6), ("one", "B", "A", 0.5, 0.5)

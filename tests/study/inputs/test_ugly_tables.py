@@ -124,7 +124,7 @@ BYTES = [
     Ugly("a byte 0", b"option,value,se\nA\x00,1,1\n", "line 2 of 'ugly.csv' holds a byte 0"),
     Ugly("a picture", b"\x89PNG\r\n\x1a\n" + b"\0" * 20, "'ugly.csv' is a picture"),
     Ugly("a web page", b"<html><table></table></html>", "'ugly.xls' is a web page", (), {}, ".xls"),
-    Ugly("a text called workbook", "option,value\nA,1\n", "'ugly.xlsx' is no workbook", (), {}, ".xlsx"),
+    Ugly("a text called workbook", "option,value\nA,1\n", "'ugly.xlsx' is not a workbook", (), {}, ".xlsx"),
     Ugly("nothing", b"", "'ugly.csv' is empty"),
 ]
 
@@ -156,7 +156,7 @@ SHAPES = [
     Ugly(
         "a row too short",
         "option,value,se\nA,1.5,0.4\nB,2.5\n",
-        "row 2 (line 3 of 'ugly.csv') has 2 cells where",
+        "row 2 (line 3) of 'ugly.csv' has 2 cells where",
     ),
     Ugly("a row too long", "option,value,se\nA,1.5,0.4\nB,2,5,0.3\n", "written with a decimal comma?"),
     Ugly(
@@ -294,7 +294,7 @@ MORE = [
         "option,value,se,key\nA,1,1,1.23457E+11\n",
         "a long number that a spreadsheet shortened",
     ),
-    Ugly("names of nothing", '"",""\n1,2\n', "'ugly.csv' has none"),
+    Ugly("names of nothing", '"",""\n1,2\n', "it needs a header"),
     Ugly("compressed", b"\x1f\x8b\x08" + b"\0" * 9, "'ugly.csv' is compressed"),
 ]
 

@@ -68,7 +68,7 @@ def test_numbers_stored_as_text_are_numbers(tmp_path):
 def test_dates_that_were_numbers_or_names_are_refused_and_days_are_blocks(tmp_path):
     day = datetime.datetime(2026, 2, 1)
     path = saved(tmp_path / "r.xlsx", HEADER, ["A", day, 0.4])
-    assert "row 1 (sheet row 2): column 'value' holds a date, '2026-02-01'" in refusal(path)
+    assert "row 1 (A, sheet row 2): `value` must be a number; got '2026-02-01'" in refusal(path)
     path = saved(tmp_path / "r.xlsx", HEADER, ["A", 1.0, 0.4], [day, 1.0, 0.4])
     assert "row 2 (sheet row 3): column 'option' holds a date" in refusal(path)
     path = saved(tmp_path / "r.xlsx", [*HEADER, "block"], ["A", 1.0, 0.4, day], ["B", 1.0, 0.4, day])
@@ -95,12 +95,14 @@ def test_errors_of_formulas_and_formulas_without_results_are_refused(tmp_path):
     path = saved(tmp_path / "r.xlsx", HEADER, ["A", "#DIV/0!", 0.4])
     assert "the error of a spreadsheet's formula" in refusal(path)
     path = saved(tmp_path / "r.xlsx", HEADER, ["A", 1.0, 0.4], ["B", "=1+1", 0.4])
-    assert "cell B3 of 'r.xlsx' holds a formula without its result, '=1+1'" in refusal(path)
+    assert "cell B3 of sheet 'Sheet' holds a formula without its result, '=1+1'" in refusal(path)
 
 
-def test_merged_cells_are_refused_below_the_header_only(tmp_path):
+def test_merged_names_are_those_of_all_their_rows_and_merged_numbers_count_once(tmp_path):
     path = saved(tmp_path / "r.xlsx", HEADER, *AB, change=lambda sheet: sheet.merge_cells("A2:A3"))
-    assert "cells A2:A3 of 'r.xlsx' are merged" in refusal(path)
+    assert told(path)[0] == [("A", 1.5, 0.4), ("A", 2.5, 0.3)]
+    path = saved(tmp_path / "r.xlsx", HEADER, *AB, change=lambda sheet: sheet.merge_cells("B2:B3"))
+    assert "If there is no result, leave its error bar empty as well" in refusal(path)
     title = saved(tmp_path / "t.xlsx", ["T"], HEADER, *AB, change=lambda sheet: sheet.merge_cells("A1:C1"))
     assert told(title)[0] == AB
 
@@ -125,4 +127,4 @@ def test_per_cent_cells_and_hidden_rows_are_told(tmp_path):
 
 def test_a_broken_workbook_is_refused(tmp_path):
     (tmp_path / "r.xlsx").write_bytes(b"PK\x03\x04" + b"\0" * 100)
-    assert "must be a readable workbook; 'r.xlsx' is not" in refusal(tmp_path / "r.xlsx")
+    assert "'r.xlsx' is not a readable workbook" in refusal(tmp_path / "r.xlsx")

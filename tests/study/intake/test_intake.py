@@ -5,7 +5,8 @@ import pytest
 from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.study.inputs.delimited import read_delimited, write_delimited
+from noisewise.study.tables.grid import write_delimited
+from noisewise.study.tables.sheet import read_whole
 
 
 def study_of(*names, **arguments):
@@ -79,11 +80,11 @@ def test_a_feature_is_a_number_if_all_of_its_cells_are_and_codes_are_none(tmp_pa
 def test_what_is_no_number_is_refused_with_its_row_and_column(tmp_path, number):
     study = study_of("A", "B")
     table = write(tmp_path / "m.tsv", f"option\tvalue\tse\nA\t1\t0.1\nB\t1\t{number}\n")
-    refused(study, lambda: study.tell_many(table), r"row 2 \(line 3\): `se` must be a number; got '")
+    refused(study, lambda: study.tell_many(table), r"row 2 \(B, line 3\): `se` must be a number; got '")
     table = write(tmp_path / "v.tsv", f"option\tvalue\tse\nA\t1\t0.1\nB\t{number}\t0.1\n")
     refused(study, lambda: study.tell_many(table), r"row 2 \(B, line 3\): `value` must be a number")
     table = write(tmp_path / "w.tsv", f"option\tvalues\nA\t1;2\nB\t1;{number}\n")
-    refused(study, lambda: study.tell_many(table), r"row 2 \(line 3\): `values` must be a number")
+    refused(study, lambda: study.tell_many(table), r"row 2 \(B, line 3\): `values` must be a number")
 
 
 def test_a_comma_between_thousands_is_not_taken_for_a_decimal_one():
@@ -102,7 +103,7 @@ def test_formulas_are_written_as_texts_and_read_back(tmp_path):
     frame = pl.DataFrame({"name": names, "value": [-1.0, 2.0, -3.0, 4.0, 5.0, 6.0, 7.0, 8.0]})
     text = write_delimited(frame)
     assert text.splitlines()[1:4] == ["'=1+1,-1.0", "'+1,2.0", "'-5,-3.0"]
-    again = read_delimited("t", text.encode(), ",", "t").frame
+    again = read_whole("t", text.encode()).frame
     assert again["name"].to_list() == names
     assert again["value"].cast(pl.Float64).to_list() == frame["value"].to_list()
 

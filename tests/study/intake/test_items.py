@@ -9,7 +9,7 @@ from tests.support.effort import effort
 from tests.support.item_worlds import study_of, told
 
 import noisewise as nw
-from noisewise.study.inputs.items import (
+from noisewise.study.telling.items import (
     check_pool,
     read_places,
     read_values,
@@ -206,7 +206,7 @@ def test_a_table_of_items_is_told_option_by_option_and_once():
             "column 'se' that means nothing beside",
         ),
         ({"job": ["ask-9"], "item": ["q0"], "value": [1]}, "row 1: `job` must be a suggestion"),
-        ({"option": ["A"], "item": ["q0"], "value": ["yes"]}, "row 1: `value` must be a number"),
+        ({"option": ["A"], "item": ["q0"], "value": ["yes"]}, "row 1 \\(A\\): `value` must be a number"),
     ],
 )
 def test_a_bad_row_is_named_and_none_is_told(study, columns, said):

@@ -3,8 +3,8 @@
 import pytest
 
 import noisewise as nw
-from noisewise.study.intake.told_before import ToldOtherwiseError
 from noisewise.study.stores.protocol import LogMovedOnError, NameTakenError
+from noisewise.study.telling.rows import ToldOtherwiseError
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from noisewise.core.strict_json import strict_json
 from noisewise.core.text import as_html, counted, ordinal, percent, some_of
-from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.model_choice import ANY_TIME, ONCE
+from noisewise.study.telling.scale import LOG, ValueScale
 
 if TYPE_CHECKING:
     from noisewise.study.study import Study

@@ -36,7 +36,6 @@ from noisewise.study.asking.pending import (
     with_more,
 )
 from noisewise.study.certificates.bound import recommend
-from noisewise.study.intake.item_entry import content_of
 from noisewise.study.log.events import Event
 from noisewise.study.log.item_order import next_places
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes, Columns
@@ -46,6 +45,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import has_own_scatter
 from noisewise.study.models.variance_components import Sizes
 from noisewise.study.planning.noise import NoiseLevels
+from noisewise.study.telling.item_rows import content_of
 
 #: By which part of what was measured a study grows between two looks: far from the end, and while the bound
 #: is at most `NEAR` times eps.

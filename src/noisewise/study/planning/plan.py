@@ -25,8 +25,6 @@ from noisewise.study.asking.pending import (
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.certificates.certificate import Certificate, WithLeague
 from noisewise.study.evidence.half_widths import SeparateOptions
-from noisewise.study.inputs.error_bars import COUNTS
-from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
@@ -43,6 +41,8 @@ from noisewise.study.planning.future import (
 )
 from noisewise.study.planning.noise import Noise, NoiseLevels, Priced, by_cost, by_share
 from noisewise.study.planning.worth import resolution_of
+from noisewise.study.telling.error_bars import COUNTS
+from noisewise.study.telling.scale import AS_TOLD, ValueScale
 
 #: What lies outside of the band at each end.
 TAIL = 0.1

@@ -14,13 +14,13 @@ from noisewise.core.text import as_html, counted, number, percent
 from noisewise.study.asking.pending import WhatIf
 from noisewise.study.asking.policy import unit_of
 from noisewise.study.certificates.bound import recommend
-from noisewise.study.inputs.error_bars import COUNTS, ITEMS
-from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.amounts import amount
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import difference_errors
 from noisewise.study.models.scatter import has_own_scatter
+from noisewise.study.telling.error_bars import COUNTS, ITEMS
+from noisewise.study.telling.scale import AS_TOLD, ValueScale
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
 QUIET = 0.5

@@ -6,31 +6,25 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from noisewise.core.text import printable
-from noisewise.study.inputs.delimited import read_delimited
-from noisewise.study.inputs.dialects.headers import columns_called
-from noisewise.study.inputs.number_columns import plain_numbers
-from noisewise.study.inputs.read_table import ReadTable
-from noisewise.study.inputs.tables import ENDINGS, SEPARATORS, read_whole
 from noisewise.study.readers.result_file import ResultFile
+from noisewise.study.tables.cells import read_numbers
+from noisewise.study.tables.grid import ENDINGS, TEXTS
+from noisewise.study.tables.names import columns_called
+from noisewise.study.tables.numbers import is_number
+from noisewise.study.tables.sheet import ReadTable, read_whole
 
 
 def table_of(file: ResultFile) -> ReadTable:
     """A table of any kind from a file; a text from standard input."""
+    path = file.path
+    packed = path is not None and path.suffix.lower() in ENDINGS and path.suffix.lower() not in TEXTS
     try:
-        return _read(file, file.bytes())
+        return read_whole("table", path if packed else file.bytes(), "the file")
     except (ValueError, OSError) as problem:
         if str(problem).startswith(str(file.refuse(""))):
             raise
-        why = str(problem).removeprefix("`table`: ").replace("`table`", "it")
+        why = str(problem).removeprefix("'the file' ").replace("'the file'", "the file")
         raise file.refuse(why if why[-1] in ".?" else f"{why}.") from None
-
-
-def _read(file: ResultFile, content: bytes) -> ReadTable:
-    ending = "" if file.path is None else file.path.suffix.lower()
-    if file.path is not None and ending in ENDINGS and ending not in SEPARATORS:
-        return read_whole("table", file.path)
-    file.text()  # refuses what is none
-    return read_delimited("table", content, SEPARATORS.get(ending, ","), "the file")
 
 
 #: How R and others write a cell without a number.
@@ -109,27 +103,25 @@ class NamedColumns:
 
     def numbers(self, role: str) -> list[float | None]:
         """The cells of a column of numbers; None where there is none."""
-        column = self.columns[role]
-        frame = self._table.frame
-        if frame.schema[column] == pl.String:
-            cleared = frame[column].str.strip_chars()
-            cleared = cleared.set(cleared.str.to_lowercase().is_in(_NOTHING), None)
-            frame = frame.with_columns(cleared.alias(column))
+        column, table = self.columns[role], self._table
+        cells = table.frame[column]
+        if cells.dtype == pl.String:
+            cells = cells.set(cells.str.strip_chars().str.to_lowercase().is_in(_NOTHING), None)
+            odd = next(
+                (row for row, cell in enumerate(cells) if cell is not None and not is_number(cell)), None
+            )
+            if odd is not None:
+                raise self._refuse(odd, column, cells[odd])
         try:
-            plain = plain_numbers(ReadTable(frame, separator=self._table.separator), [column]).frame[column]
+            numbers = read_numbers({column: cells}, comma=table.comma, exact=table.exact).columns[column]
         except ValueError as problem:
             raise self.file.refuse(str(problem)) from None
-        return [self._number(cell, row, column) for row, cell in enumerate(plain.to_list())]
+        found = numbers.cast(pl.Float64).fill_nan(None).to_list()
+        for row, number in enumerate(found):
+            if number is not None and not math.isfinite(number):
+                raise self._refuse(row, column, number)
+        return found
 
-    def _number(self, cell: object, row: int, column: str) -> float | None:
-        if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-            return None
-        try:
-            number = float(str(cell))
-        except ValueError:
-            number = math.nan
-        if isinstance(cell, bool) or not math.isfinite(number):
-            raise self.file.refuse(
-                f"{self.place(row)}: {column!r} must be a finite number; got {printable(str(cell)[:40])!r}."
-            )
-        return number
+    def _refuse(self, row: int, column: str, cell: object) -> ValueError:
+        shown = printable(str(cell)[:40])
+        return self.file.refuse(f"{self.place(row)}: {column!r} must be a finite number; got {shown!r}.")

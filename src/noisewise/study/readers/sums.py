@@ -109,6 +109,8 @@ def _moments(file: ResultFile, where: str, cells: list[float | None]) -> tuple[f
 
 def looks_like(file: ResultFile) -> bool:
     """Whether a table has a column of sums and one of sums of squares."""
+    if file.head().lstrip()[:1] in ("{", "["):
+        return False
     table = NamedColumns(file.beginning(), CUSTOM, {})
     return {"sum", "sum_squares", "n"} <= set(table.columns)
 

@@ -13,12 +13,12 @@ from noisewise.core.checks import nearest
 from noisewise.core.strict_json import plain
 from noisewise.core.text import percent, printable
 from noisewise.study.certificates.certificate import UNBOUNDED, Certificate
-from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import only_differences
 from noisewise.study.report.intervals import comparison, estimates
+from noisewise.study.telling.error_bars import NONE
 
 #: Options that are shown, and the widths of their names and of the chart in a terminal.
 SHOWN, NAME_WIDTH, CHART_WIDTH = 24, 28, 30

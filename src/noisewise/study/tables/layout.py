@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from noisewise.study.readers.tables import Grid
 from noisewise.study.tables.columns import (
     ERRORS,
     HEADER,
@@ -23,6 +22,7 @@ from noisewise.study.tables.columns import (
     word_list,
     words_of,
 )  # fmt: skip
+from noisewise.study.tables.grid import Grid
 from noisewise.study.tables.numbers import (
     DAY,
     LONGEST,
