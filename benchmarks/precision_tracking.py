@@ -15,8 +15,6 @@ from noisewise.simulation.arena import CELLS, CERTIFIED_AT
 
 #: 2000 runs per cell at the first target take 80 minutes on two cores.
 RUNS = int(os.environ.get("NOISEWISE_TRACKING_RUNS", "20"))
-#: Plain runs need no compiler; with many runs per cell compiling pays.
-COMPILED = os.environ.get("NOISEWISE_TRACKING_COMPILED", "0") == "1"
 HORIZON = 400
 DELTA = 0.05
 #: What is certified, in units of dim/√S: what the arena asks for, and half of it.
@@ -33,7 +31,10 @@ def in_cell(cell, target: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, in
     env = cell.environment(HORIZON)
     totals = [(env.sigmas(HORIZON, 0, r) ** -2.0).sum() for r in range(RUNS)]
     eps = float(target * env.actions.dim / math.sqrt(np.median(totals)))
-    policies = nw.precision_tracking(env.actions, eps=eps, delta=DELTA), nw.vaee(env.actions, delta=DELTA)
+    policies = (
+        nw.rules.precision_tracking(env.actions, eps=eps, delta=DELTA),
+        nw.vaee(env.actions, delta=DELTA),
+    )
     ours, theirs = (
         nw.simulate(
             policy,
@@ -44,7 +45,6 @@ def in_cell(cell, target: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, in
             stop="gap",
             eps=eps,
             checkpoints=range(1, HORIZON + 1),
-            compiled=COMPILED,
         )
         for policy in policies
     )

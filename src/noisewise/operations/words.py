@@ -70,7 +70,7 @@ def opened(text: str, names: Collection[str]) -> str:
 
 def table_wording() -> Any:
     """How messages about tables name what can be said about them."""
-    from noisewise.study.inputs.dialects.wording import COMMAND
-    from noisewise.study.inputs.dialects.wording import PYTHON as OF_PYTHON
+    from noisewise.study.tables.wording import COMMAND
+    from noisewise.study.tables.wording import PYTHON as OF_PYTHON
 
     return COMMAND if getattr(speaking.get(), "typed", False) else OF_PYTHON

@@ -11,7 +11,6 @@ from noisewise.core.text import check_text
 from noisewise.core.version import __version__
 from noisewise.study.certificates.bound import certify
 from noisewise.study.certificates.certificate import Certificate, claimed_in, other_words, wrong_fact
-from noisewise.study.inputs.value_scale import LINEAR
 from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.model_choice import facts_of
@@ -30,10 +29,11 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.address import MEMORY, PATIENCE, find_study, open_store
 from noisewise.study.stores.protocol import Storage, check_name
 from noisewise.study.study import Study
+from noisewise.study.telling.scale import LINEAR
 
 if TYPE_CHECKING:
-    from noisewise.study.inputs.catalogue import OptionCatalogue
-    from noisewise.study.intake.columns.understanding import HowToRead, Understood
+    from noisewise.study.telling.catalogue import OptionCatalogue
+    from noisewise.study.telling.understanding import HowToRead, Understood
 
 
 def create_study(
@@ -125,7 +125,7 @@ def create_study(
             part of the best value, ``"2%"`` or 0.02: at most 2 % above the best (goal "max": below). `span`
             is a factor, 3 or ``"3x"``; `deviation`, `extra_scatter` and `noise_floor` are parts of a value.
         policy: Who asks; default: ``"race"``, which lowers the certificate's bound; with a budget ``"vage"``,
-            which aims at the smallest regret at the end. Or any other name of `noisewise.POLICIES`.
+            which aims at the smallest regret at the end. Or any other name of `noisewise.rules.POLICIES`.
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
         lease: Seconds for which a suggestion is reserved; default: one week.
@@ -181,7 +181,7 @@ def _told(
     understood: "Understood | None",
 ) -> Study:
     """A new study, with its first measurements if there are any; if one of them is bad, there is no study."""
-    from noisewise.study.intake.columns.results import check_eps
+    from noisewise.study.telling.options import check_eps
 
     def made(place: str | Path | Storage) -> Study:
         storage = open_store(place, create=True)
@@ -203,7 +203,7 @@ def _check_reading(reading: "HowToRead", token: Any) -> None:
     if token is not None:
         raise ValueError("`token` goes with the address of a server, such as https://host/prefix.")
     if reading:
-        from noisewise.study.intake.columns.understanding import check_reading
+        from noisewise.study.telling.understanding import check_reading
 
         check_reading(reading, "create_study")
 
@@ -218,7 +218,7 @@ def _tables(
     reading: "HowToRead",
 ) -> "tuple[OptionCatalogue, Understood | None]":
     """The catalogue of a new study, and its first measurements if there are any."""
-    from noisewise.study.inputs.catalogue_table import read_catalogue
+    from noisewise.study.telling.options import read_catalogue
 
     uses_features = facts_of(model).uses_features
     understood = None if results is None else _understood(results, id, features, cost, reading)
@@ -234,8 +234,8 @@ def _tables(
 def _understood(
     results: Any, id: str | None, features: Sequence[str] | None, cost: str | None, reading: "HowToRead"
 ) -> "Understood":
-    from noisewise.study.intake.columns.understanding import Understood, understand
     from noisewise.study.readers.readout import Readout
+    from noisewise.study.telling.understanding import Understood, understand
 
     if isinstance(results, Understood | Readout):
         return understand(results)
@@ -251,7 +251,7 @@ def _options_of(
     needs_features: bool,
 ) -> tuple[Any, str]:  # fmt: skip
     """The options that results are about, as a table, and the column with their names."""
-    from noisewise.study.intake.columns.results import options_of
+    from noisewise.study.telling.options import options_of
 
     if understood is None:
         raise TypeError("`options` must be given, or `results` whose options are meant.")

@@ -12,9 +12,6 @@ import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.text import printable
-from noisewise.study.inputs.error_bars import ITEMS, READINGS
-from noisewise.study.inputs.items import read_ranges
-from noisewise.study.inputs.whitened_features import Whitening, whiten
 from noisewise.study.log.events import Event
 from noisewise.study.log.items import Items
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
@@ -26,6 +23,9 @@ from noisewise.study.log.model_choice import SIZES, ModelChoice
 from noisewise.study.log.specification import ANY_TIME, BLIND, SYMMETRIC, PolicyChoice, Specification
 from noisewise.study.log.validation import CHUNK, find_flaw, flawed
 from noisewise.study.stores.protocol import DamagedError
+from noisewise.study.telling.catalogue import Whitening, whiten
+from noisewise.study.telling.error_bars import ITEMS, READINGS
+from noisewise.study.telling.items import read_ranges
 
 
 class FirstMoment:
@@ -100,9 +100,7 @@ class State:
         self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.limits`
-        self.centres: Any = (
-            None  # of options whose errors have any tails, see `models.independent.robust_centres`
-        )
+        self.centres: Any = None  # of options whose errors have any tails, see `evidence.heavy_tails`
 
     def apply(self, event: Event) -> None:
         """Apply one event; refuse one that cannot have happened."""
