@@ -39,7 +39,7 @@ TRIALS = ("arms of studies", "differences")
 INSTEAD = {
     "void or amend": "correct",
     "Amend it, or void it, before anything else": "Correct it first",
-    "tell them as var=": "say so: roles={'var': COLUMN}",
+    "tell them as `var=`": "say so: roles={'var': COLUMN}",
 }
 #: What is counted behind an estimate, by what the rows are.
 COUNTED = {"item": "items", "successes": "trials", "sd": "readings", "block": "values"}
@@ -225,7 +225,7 @@ def answer(
 
 def _about_goal(goal: str) -> str:
     better, other, flag = ("Larger", "smaller", "min") if goal == "max" else ("Smaller", "larger", "max")
-    return f'{better} values are better; if {other} ones are, use goal="{flag}".'
+    return f'{better} values are better; if {other} ones are, use `goal="{flag}"`.'
 
 
 def one_look_at(study: Study) -> Certificate | None:
@@ -294,7 +294,8 @@ def _trials(
         return (
             plain_study,
             f"Estimating extra scatter between trials takes {FEWEST} more comparisons than unknowns: "
-            "here they are taken to differ by their error bars alone. If it is known, state extra_scatter=.",
+            "here they are taken to differ by their error bars alone. If it is known, state "
+            "`extra_scatter=`.",
             None,
         )
     scatter = study.extra_scatter or 0.0
@@ -305,7 +306,7 @@ def _trials(
     said = f"Error bars of trials are widened by {how} extra scatter, {size}"
     if not scatter:
         said = "Extra scatter between trials is estimated at 0, and its upper limit is allowed for"
-    said += '; without it (extra_scatter="none")'
+    said += '; without it (`extra_scatter="none"`)'
     return study, f"{said} {bound}.", without if math.isfinite(without) else None
 
 
@@ -349,7 +350,7 @@ def _next_steps(study: Study, certificate: Certificate, reading: Reading, counts
         if certificate.eps is None:
             steps.append(f"If a loss of {certificate.bound_text} does not matter, take {best}.")
     if "features" in reading.roles:
-        steps.append("Features were not used: a study with model=linear learns from them.")
+        steps.append("Features were not used: a study with `model=linear` learns from them.")
     return steps
 
 

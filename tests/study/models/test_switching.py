@@ -155,7 +155,7 @@ def test_a_size_that_cannot_be_estimated_yet_withholds_the_certificate():
     assert reason.startswith(
         "the size of the deviations would be estimated from 4 more options than unknowns"
     )
-    assert "state deviation=" in reason
+    assert "state `deviation=`" in reason
     study.switch(extra_scatter="estimate")
     assert "would be estimated from 0 repeats of options, and needs 20" in study.certificate().withheld[1]
     study.switch(deviation=0.3, extra_scatter=0.1)

@@ -237,7 +237,9 @@ def make_plan(
     count, most, seed = check_count("paths", paths, least=2), check_count("most", most), check_seed(seed)
     some_allowed(state)
     if noise is not None and menu is not None:
-        raise ValueError("say either noise= (levels with their shares) or menu= (levels with their costs).")
+        raise ValueError(
+            "say either `noise=` (levels with their shares) or `menu=` (levels with their costs)."
+        )
     items = batch_of(state, None)
     stated = {"noise": noise, "menu": menu, "span": span, "block": block, "batch": batch}
     if items is not None:
@@ -413,7 +415,7 @@ def _options_lacking(analysis: Analysis, given: Likelihood) -> int:
     if not given.measurements:
         raise ValueError(
             "`deviation` is to be estimated, and nothing was measured that says how large it is: state "
-            "deviation= to look ahead."
+            "`deviation=` to look ahead."
         )
     needed = LEAST_FREEDOM + max(analysis.model.n_unknowns(), given.rank)
     columns, reach = analysis.columns, analysis.state.allowed()
@@ -422,7 +424,7 @@ def _options_lacking(analysis: Analysis, given: Likelihood) -> int:
     if needed > (there := int(np.count_nonzero(reach))):
         raise ValueError(
             f"`deviation` cannot be estimated from the {there} options that there are, which takes {needed}: "
-            "state deviation= to look ahead."
+            "state `deviation=` to look ahead."
         )
     return max(0, needed - given.options)
 
@@ -437,7 +439,7 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
     for pool in analysis.sigmas.pools:
         if (missing := LEAST_FREEDOM - pool.freedom) > 0:
             more = counted(missing, "degree of freedom")
-            notes.append(f"The scatter of {pool.name} lacks {more}, and measurements with se= add none.")
+            notes.append(f"The scatter of {pool.name} lacks {more}, and measurements with `se=` add none.")
     return notes
 
 

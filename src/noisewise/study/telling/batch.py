@@ -218,10 +218,10 @@ def changes_in_words(state: State, changes: Sequence[Change]) -> str:
     more = len(changes) - NAMED
     rest = f"; and {more} more like these" if more > 0 else ""
     loose = any(not {"key", "job"} & set(change.body) for change in changes)
-    own = '; if they are measurements of their own, repeat="others"' if loose else ""
+    own = '; if they are measurements of their own, `repeat="others"`' if loose else ""
     return (
         f"{'; '.join(shown)}{rest}. Nothing was told: if these are corrections, say why with "
-        f'amend="reason"{own}.'
+        f'`amend="reason"`{own}.'
     )
 
 
@@ -542,7 +542,7 @@ def _without_equal(
     gone = {loose[at] for at in (*known, *found.voided, *found.changed)}
     voided = [
         f"row {rows[at]}: m-{number} was told with this content and voided ({state.voided[number]}); it "
-        'still does not count. If it is right after all, say repeat="others".'
+        'still does not count. If it is right after all, say `repeat="others"`.'
         for at, number in sorted(found.voided.items())
     ]
     return told._replace(
@@ -560,7 +560,7 @@ def _in_common(rows: Sequence[int], shared: dict[int, int]) -> str:
     pairs = some_of([f"row {rows[at]} = m-{number}" for at, number in sorted(shared.items())])
     return (
         f"{counted(len(shared), 'row')} without a key may have been told before ({pairs}), or be equal by "
-        'chance. Nothing was told: say repeat="others" if they were measured again; otherwise leave them '
+        'chance. Nothing was told: say `repeat="others"` if they were measured again; otherwise leave them '
         "out. Keys for rows avoid this question."
     )
 
@@ -631,7 +631,7 @@ def _note_copies(state: State, parsed: Parsed, told: RowFates) -> None:
         pairs = some_of([f"row {parsed.rows[loose[at]] + 1} = m-{number}" for at, number in found.items()])
         raise ValueError(
             f"all {len(loose)} new rows equal measurements that were told before, one by one or by an older "
-            f"version ({pairs}): nothing was told. If they were really measured again, say so: repeat=True."
+            f"version ({pairs}): nothing was told. If they were really measured again, say so: `repeat=True`."
         )
     for at, number in found.items():
         note = f"equals m-{number}, which was told before without a key."

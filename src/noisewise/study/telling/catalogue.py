@@ -191,7 +191,7 @@ def _whiten(catalogue: OptionCatalogue) -> Whitening:
     if rank == 0:
         raise ValueError(
             "`features` must differ between options; all options have the same. "
-            'Without features use model="independent".'
+            'Without features use `model="independent"`.'
         )
     notes = _notes(catalogue, standard, names, constant, rank)
     stretch = np.sqrt(len(values)) / sizes[:rank]

@@ -53,17 +53,19 @@ def refuse_no_logarithm(given: dict[str, Any]) -> None:
     """Refuse measurements that say nothing about logarithms."""
     if given.get("successes") is not None or given.get("trials") is not None:
         raise ValueError(
-            'a study with scale="log" compares ratios of values, and successes= out of trials= are shares, '
-            "which may be 0: make a study without scale= for them."
+            'a study with `scale="log"` compares ratios of values, and `successes=` out of `trials=` '
+            "are shares, "
+            "which may be 0: make a study without `scale=` for them."
         )
     if given.get("minus") is not None:
         raise ValueError(
-            'a study with scale="log" takes no differences (minus=): which ratio one stands for is not '
-            "known. Tell both options, with the same block= if they were measured side by side."
+            'a study with `scale="log"` takes no differences (`minus=`): which ratio one stands for is not '
+            "known. Tell both options, with the same `block=` if they were measured side by side."
         )
     if given.get("arm"):
         raise ValueError(
-            'a study with scale="log" takes no arms of trials (arm=), which stand for differences: block= '
+            'a study with `scale="log"` takes no arms of trials (arm=), which stand for differences: '
+            "`block=` "
             "alone says that options were measured side by side."
         )
 
@@ -79,7 +81,7 @@ def note_if_rough(name: str, amount: float, value: float, most: float) -> tuple[
     return (
         f"{name} is {number(100.0 * amount / value)} % of its value; beyond {number(100.0 * most)} % the "
         "logarithm of a mean says too little about the mean of logarithms for this study's eps, and the "
-        "certificate is withheld: tell single readings, values=[...].",
+        "certificate is withheld: tell single readings, `values=[...]`.",
     )
 
 

@@ -73,7 +73,7 @@ def block_asked(state: State, job: Job, where: str, named_here: Iterable[str] = 
         return None
     known = f"told in {' and '.join(map(repr, sorted(named)))}" if named else "not named yet"
     raise ValueError(
-        f"{where}{job.id} is meant for a new block, {known}: say block= (the day, plate or judge; in a "
+        f"{where}{job.id} is meant for a new block, {known}: say `block=` (the day, plate or judge; in a "
         "table, the column block), or, if it is in no block, tell it without the suggestion."
     )
 

@@ -46,7 +46,7 @@ def items_content(state: State, given: Mapping[str, Any], where: str) -> dict[st
     for name in _INSTEAD:
         if given.get(name) is not None:
             raise ValueError(
-                f"{where}items= bring their own value and error, of one option and in no block; leave "
+                f"{where}`items=` bring their own value and error, of one option and in no block; leave "
                 f"`{name}=` out."
             )
     told = given["items"]
@@ -64,23 +64,25 @@ def check_items_belong(state: State, where: str) -> None:
     if state.model.uses_features:
         raise ValueError(
             f"{where}items are compared option by option, which the {state.model.model} model does not do: "
-            'use model="independent", or tell successes= and trials= of items that were drawn anew for every '
+            'use `model="independent"`, or tell `successes=` and `trials=` of items that were drawn '
+            "anew for every "
             "option."
         )
     if is_once(state):
         raise ValueError(
-            f'{where}items go with looks="any time": a bound for one look does not hold for them. Make a new '
+            f'{where}items go with `looks="any time"`: a bound for one look does not hold for them. '
+            "Make a new "
             "study."
         )
     if state.specification.value_scale.log and state.items.low <= 0.0:
         raise ValueError(
-            f'{where}items in a study with scale="log" need `bounds`, the least and the largest value that '
+            f'{where}items in a study with `scale="log"` need `bounds`, the least and the largest value that '
             "an item can have, both above 0: make the study with them."
         )
     if len(state.told) and not state.begins_with_items:
         raise ValueError(
             f"{where}this study began with other measurements, and its error probability is divided for "
-            "them: items are told first, or to a study made with items=. Make a new one, and tell it both."
+            "them: items are told first, or to a study made with `items=`. Make a new one, and tell it both."
         )
 
 

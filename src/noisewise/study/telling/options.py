@@ -74,7 +74,7 @@ def _catalogue(
     notes = [f"The table of options was read with {guessed}."] if guessed else []
     table = _merge(table, id, [*chosen, *([cost] if cost else [])], notes)
     ids = table[id].to_list()
-    way_out = 'or use model="independent"' if needs_features else "or leave it out of features"
+    way_out = 'or use `model="independent"`' if needs_features else "or leave it out of features"
     encoded = [_encode(table, ids, name, _find(known, name), notes, way_out) for name in chosen]
     columns = [column for _, block in encoded for column in block]
     values = np.column_stack(columns) if columns else np.zeros((len(ids), 0))
@@ -169,7 +169,7 @@ def _chosen(table: pl.DataFrame, id: str, cost: str | None, features: Sequence[s
     if not features:
         raise ValueError(
             "`features` must name at least one column for a linear model; got none. "
-            'Without features use model="independent".'
+            'Without features use `model="independent"`.'
         )
     return list(dict.fromkeys(features))
 

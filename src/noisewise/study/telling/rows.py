@@ -33,7 +33,7 @@ def check_arm(given: Mapping[str, Any], content: Mapping[str, Any], where: str) 
     """Refuse an arm that belongs to no study, or is a difference."""
     if "block" not in content or given.get("minus") is not None:
         raise ValueError(
-            f"{where}arm=True needs block=, the study that tried its options side by side, and is of one "
+            f"{where}arm=True needs `block=`, the study that tried its options side by side, and is of one "
             "option: a difference has two."
         )
     return True
@@ -88,20 +88,22 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
     if question.items is not None and kind == NONE:
         raise ValueError(
             f"{where}this study measures options on its items: tell `items={{...}}` (or a table with a "
-            "column item); a number without error bar says nothing about them. Others need se=."
+            "column item); a number without error bar says nothing about them. Others need `se=`."
         )
     if question.noise != HEAVY:
         return
     if kind in (NONE, READINGS):
         raise ValueError(
-            f'{where}this study reckons with errors of any tails (noise="{HEAVY}"), so every measurement '
-            "needs an error bar that was known before (se=, var=, ci=), or successes= and trials=: the "
+            f'{where}this study reckons with errors of any tails (`noise="{HEAVY}"`), so every measurement '
+            "needs an error bar that was known before (`se=`, `var=`, `ci=`), or `successes=` and "
+            "`trials=`: the "
             "scatter of a few readings says little about rare large errors."
         )
     if minus is not None or content.get("block") is not None:
         raise ValueError(
-            f'{where}this study reckons with errors of any tails (noise="{HEAVY}"), which needs options that '
-            "are measured one by one: it takes neither differences (minus=) nor blocks."
+            f'{where}this study reckons with errors of any tails (`noise="{HEAVY}"`), which needs '
+            "options that "
+            "are measured one by one: it takes neither differences (`minus=`) nor blocks."
         )
 
 
