@@ -13,7 +13,7 @@ are, the option with the largest estimate is then within eps of the best, with t
 import copy
 import math
 from datetime import date
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,11 +21,11 @@ from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_count
 from noisewise.core.randomness import generator
 from noisewise.study.asking.ask import Decider
-from noisewise.study.asking.items import ItemRace
 from noisewise.study.asking.pending import (
     DIFFERENCE,
     OPTION,
     UNNAMED,
+    AsMeasured,
     Coming,
     Manner,
     More,
@@ -42,7 +42,6 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.scatter import has_own_scatter
 from noisewise.study.models.variance_components import Sizes
 from noisewise.study.planning.noise import NoiseLevels
 from noisewise.study.telling.item_rows import content_of
@@ -116,15 +115,6 @@ class FutureSetting(NamedTuple):
         return _Future(self, self.worlds[place], generator(self.seed, "plan", place + 1)).go()
 
 
-class Ahead(WhatIf):
-    """The study with simulated measurements; readings scatter as they do in the study."""
-
-    @property
-    def own_scatter(self) -> bool:
-        """As in the study itself."""
-        return not self.once and has_own_scatter(self.state)
-
-
 class _Future:
     def __init__(self, setting: FutureSetting, world: Floats, rng: np.random.Generator) -> None:
         self._setting, self._world, self._rng = setting, world, rng
@@ -136,7 +126,7 @@ class _Future:
         self._allowed = state.allowed()
         self._costs = np.ones(world.size) if state.costs is None else np.array(state.costs)
         self._block, self._room, self._begun = blocks.name, blocks.room, 0
-        self._study = Ahead(state, setting.columns, setting.sizes, imagined=True)
+        self._study = AsMeasured(state, setting.columns, setting.sizes, imagined=True)
         self._offset = self._offset_so_far()
         sigma = setting.columns.sigma
         known = float(np.sum(sigma[np.isfinite(sigma) & (sigma > 0.0)] ** -2.0))
@@ -170,7 +160,7 @@ class _Future:
             if count >= setting.most:
                 return Outcome(math.inf, math.inf, math.inf, self._used)
             self._measure(bound)
-            self._study = Ahead(setting.state, self._columns(), setting.sizes, imagined=True)
+            self._study = AsMeasured(setting.state, self._columns(), setting.sizes, imagined=True)
 
     def _usual_cost(self) -> float:
         return self._setting.levels.cost * float(self._costs[self._allowed].mean())
@@ -290,23 +280,21 @@ class ItemSetting(NamedTuple):
                 return Outcome(math.inf, math.inf, math.inf, np.ones(1))
             growth = GROWTH if bound > NEAR * self.eps else FINE
             size = max(self.batch, int(growth * _answers(state).max()))
-            for option in self._choose(analysis, found, size):
+            for option in self._choose(analysis, size):
                 places = next_places(state, option, size, [])
                 if places.size:
                     wanted = max(0, int(places[-1]) + 1 - like.size)
                     like = np.concatenate([like, rng.choice(rows, wanted, p=weights)])
                     self._tell(state, option, places, like[places])
 
-    def _choose(self, analysis: Analysis, found: Any, size: int) -> list[int]:
-        """The options that are asked for now: two, since the one that is behind is measured."""
-        state = analysis.state
-        if state.policy.name != RACE:
-            decider = Decider(analysis, state.policy, [])
-            coming = decider.coming(None, block=NO_BLOCK, probe=OPTION)
-            return [decider.decide(coming, None, state.n_events).option]
-        race, chosen = ItemRace(analysis, found, state.allowed(), [], size), list[int]()
-        while len(chosen) < 2 and not race.is_over:
-            chosen.append(race.propose().option)
+    def _choose(self, analysis: Analysis, size: int) -> list[int]:
+        """The options that are asked for now: by RACE two, since the one that is behind is measured."""
+        state, chosen = analysis.state, list[int]()
+        decider = Decider(analysis, state.policy, [])
+        decider.by_items([], size)
+        coming = decider.coming(None, block=NO_BLOCK, probe=OPTION)
+        while len(chosen) < (2 if state.policy.name == RACE else 1) and not decider.is_over:
+            chosen.append(decider.decide(coming, None, state.n_events).option)
         return chosen
 
     @staticmethod
