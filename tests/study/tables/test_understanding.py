@@ -314,3 +314,8 @@ def test_counts_that_add_up_are_shares_of_their_total():
 def test_the_only_numbers_are_results_even_where_all_options_share_them(name):
     table = nw.read_table({"prompt": [*"aaabbb"], name: [1, 2, 3, 2, 1, 3]})
     assert table.only.roles == {"option": ("prompt",), "value": (name,)}
+
+
+def test_names_with_a_hyphen_are_no_pairs():
+    mixes = [{"": f"mix-{k}", "1": 5.2 + k, "2": 5.5 + k, "3": 5.6 + k} for k in (1, 2, 3)]
+    assert nw.read_table(mixes).readings[0].roles["option"] == ("",)

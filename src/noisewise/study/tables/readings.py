@@ -492,6 +492,8 @@ def _is_pair(c: Column) -> bool:
         return False
     both = [pair for pair in versus(c.levels) if pair]
     sides = [{pair[at] for pair in both} for at in (0, 1)]
+    if all(name.isdigit() for name in sides[1]) and not all(name.isdigit() for name in sides[0]):
+        return False  # mix-1, mix-2
     many = len(sides[0] | sides[1])
     complete = min(map(len, sides)) == 1 or len(both) == many * (many - 1) / 2
     spaced = all(re.search(r"\s\S+\s", cell) for cell in c.levels)
