@@ -203,7 +203,7 @@ def test_a_rule_of_another_package_joins_by_entry_point(monkeypatch, tmp_path):
 
     def join():
         calls.append("join")
-        nw.register(module.EpsilonGreedy)
+        nw.extending.register(module.EpsilonGreedy)
 
     monkeypatch.setattr(registry, "_plugins", [EntryPoint(join)])
     nw.make_policy("vaee", np.eye(2))
@@ -213,8 +213,8 @@ def test_a_rule_of_another_package_joins_by_entry_point(monkeypatch, tmp_path):
     policy = nw.make_policy("epsilon_greedy", np.eye(2), epsilon=0.4)
     policy.tell(0, 1.0, 0.1)
     assert calls == ["join"]
-    assert "epsilon_greedy" in nw.POLICIES
+    assert "epsilon_greedy" in nw.rules.POLICIES
     policy.save(tmp_path / "p.npz")
     assert nw.load_policy(tmp_path / "p.npz").options["epsilon"] == 0.4
     with pytest.raises(ValueError, match="`name` must be new; got 'epsilon_greedy'"):
-        nw.register(module.EpsilonGreedy)
+        nw.extending.register(module.EpsilonGreedy)

@@ -79,7 +79,7 @@ SECTIONS = (
         "Designs",
         "noisewise.designs",
         "Which actions to measure, in which shares: [designs](designs.md).",
-        "nw.design.",
+        "nw.designs.",
     ),
     PagePart(
         "Simulations",

@@ -422,7 +422,7 @@ def plan(
     )  # fmt: skip
     content = made.to_plain()
     known = {name: content.pop(name) for name in list(content) if name in PlanOutcome.__dataclass_fields__}
-    return PlanOutcome(**known, more=content, _words=lambda: str(made).splitlines())
+    return PlanOutcome(**known, more=content, _words=lambda: [said(line) for line in str(made).splitlines()])
 
 
 @dataclass

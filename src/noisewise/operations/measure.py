@@ -70,7 +70,7 @@ class ToldFields(MeasuredFields, total=False):
     job: Annotated[str | None, Api("The suggestion, if {what} does not name it.")]
 
 
-class Told(ToldFields, total=False):
+class OneResult(ToldFields, total=False):
     """One of several results."""
 
     value: Annotated[float | str | None, Api('A number, or "12.34(5)".')]
@@ -257,7 +257,7 @@ class TellAllOutcome(Result):
     returns=lambda content: [measurement_in({"measurement": row}) for row in content["measurements"]],
 )  # fmt: skip
 def tell_all(
-    study: "Study", results: Annotated[list[Told], Api("Each with what {tell()} takes.")]
+    study: "Study", results: Annotated[list[OneResult], Api("Each with what {tell()} takes.")]
 ) -> TellAllOutcome:
     """Record several results: all of them, or none if one is refused."""
     from noisewise.study.plain import measurement_row

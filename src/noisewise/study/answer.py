@@ -304,7 +304,7 @@ def _trials(
         bound = "their differences contradict each other"
     said = f"Error bars of trials are widened by {how} extra scatter, {size}"
     if not scatter:
-        said = "Extra scatter between trials is estimated as 0, give or take"
+        said = "Extra scatter between trials is estimated at 0, and its upper limit is allowed for"
     said += '; without it (extra_scatter="none")'
     return study, f"{said} {bound}.", without if math.isfinite(without) else None
 

@@ -125,7 +125,7 @@ def create_study(
             part of the best value, ``"2%"`` or 0.02: at most 2 % above the best (goal "max": below). `span`
             is a factor, 3 or ``"3x"``; `deviation`, `extra_scatter` and `noise_floor` are parts of a value.
         policy: Who asks; default: ``"race"``, which lowers the certificate's bound; with a budget ``"vage"``,
-            which aims at the smallest regret at the end. Or any other name of `noisewise.POLICIES`.
+            which aims at the smallest regret at the end. Or any other name of `noisewise.rules.POLICIES`.
         policy_options: Its options.
         noise_floor: Standard errors below it are raised to it: your instrument's resolution.
         lease: Seconds for which a suggestion is reserved; default: one week.

@@ -74,9 +74,8 @@ class TableEntries(ItemEntries):
                 bar is blank as rows without one. ``layout="network"`` takes a table of studies with one row
                 for each difference (treatment 1, treatment 2, effect, error, study), ``layout="arms"`` one
                 with a row for each arm: studies of more than two arms then count exactly as they are, with
-                the errors that their differences share. With ``"network"``, ``cov=`` may give the covariance
-                of the rows; with ``"arms"``, ``counts="shares"`` keeps events out of n as shares instead of
-                making log odds of them.
+                the errors that their differences share. With ``"arms"``, ``counts="shares"`` keeps events out
+                of n as shares instead of making log odds of them.
         """
         from noisewise.study.telling.readouts import check_fits
         from noisewise.study.telling.understanding import check_reading, understand

@@ -212,7 +212,7 @@ def test_what_is_certified_already_takes_nothing():
         study.tell(option=option, value=estimate, se=1e-3)
     plan = study.plan(noise=0.5, eps=4.0, paths=4)
     assert plan.high == 0.0
-    assert plan.sentence == "Until the bound is at most 4: nothing, it is there already."
+    assert plan.sentence == "Until the bound is at most 4: nothing more; it already is."
 
 
 def test_a_future_that_takes_too_long_is_infinite():

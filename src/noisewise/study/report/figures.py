@@ -400,7 +400,7 @@ def course_figure(worth: Worth, eps: float | None, unit: str | None) -> str:
     if worth.looks < len(worth.ledger):
         thinned = (
             f"It was computed after {worth.looks:,} of {len(worth.ledger):,} measurements: those that "
-            "taught most, and some evenly between."
+            "taught most, and geometrically."
         )
     return drawn_course(course_of(worth), replace(worth.scale, unit=unit), eps, thinned)
 

@@ -152,10 +152,11 @@ def league_of(
     counts = f"{name_of(state, analysis.columns)}s" if counts is None else counts
     if certificate.option is None:
         return League((), measured, counts, "")
+    bounded = certificate.may_show_bounds and (against is not None or math.isfinite(certificate.bound))
     apart = against is not None or (only_differences(analysis.sums) and _level(analysis, certificate) is None)
     return League(
         rows=tuple(_rows(analysis, certificate, against)),
-        heading=f"minus {against or certificate.option}" if apart else measured,
+        heading=f"minus {against or certificate.option}" if apart and bounded else measured,
         counts=counts,
         intervals=_about(certificate, against),
     )

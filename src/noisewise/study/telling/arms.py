@@ -5,7 +5,7 @@ A study with arms ``m_i ± √v_i``, whose level is its own, reports differences
 arms are, and least squares on arms with an unknown level of their own (a block) is generalised least squares
 on the differences, whichever of them are given.
 
-The variances follow from what is given: ``v_i + v_j`` of every row, variances of arms, covariances of rows.
+The variances follow from what is given: ``v_i + v_j`` of every row, and variances of arms.
 Three arms with all three differences determine them; two rows against a common arm do not, unless the
 variance of that arm is given. Where more is given than needed it must agree up to rounding, and is settled by
 least squares: variances with equal weights, means with those that independent differences would need to say
@@ -72,7 +72,6 @@ def arms_of(
     study: str,
     rows: Sequence[Contrast],
     known: Mapping[str, float] | None = None,
-    covariance: Floats | None = None,
     rounding: Rounding = Rounding(),  # noqa: B008 - a tuple
     words: Wording = PYTHON,
 ) -> Arms:
@@ -82,7 +81,6 @@ def arms_of(
         study: Its name, for messages.
         rows: Its differences; they must connect its arms.
         known: Variances of arms that are given.
-        covariance: Of the rows' errors, if it is given.
         rounding: How exactly rows are written.
         words: How messages call what a person can say.
     """
@@ -94,10 +92,8 @@ def arms_of(
     design = np.zeros((len(told), len(names)))
     for at, row in enumerate(told):
         design[at, place[row.one]], design[at, place[row.other]] = turn[at], -turn[at]
-    if covariance is not None:
-        covariance = covariance[np.ix_(order, order)] * np.outer(turn, turn)
     notes: list[str] = []
-    variances = _variances(study, names, told, design, dict(known or {}), covariance, rounding, words, notes)
+    variances = _variances(study, names, told, design, dict(known or {}), rounding, words, notes)
     value = turn * np.array([row.value for row in told])
     values = _values(study, told, design, value, variances, rounding, notes)
     arms = zip(names, values, variances, strict=True)
@@ -114,7 +110,6 @@ def _variances(
     rows: Sequence[Contrast],
     design: Floats,
     known: Mapping[str, float],
-    covariance: Floats | None,
     rounding: Rounding,
     words: Wording,
     notes: list[str],
@@ -123,10 +118,6 @@ def _variances(
     squares = np.array([row.se**2 for row in rows])
     shares = [np.abs(design)]  # each row: se² = Σ of what the arms share in it
     given = [squares]
-    if covariance is not None:
-        first, second = np.triu_indices(len(rows), k=1)
-        shares.append(design[first] * design[second])
-        given.append(covariance[first, second])
     if known:
         shares.append(np.array([[float(name == arm) for arm in names] for name in known]))
         given.append(np.array(list(known.values())))
@@ -139,8 +130,8 @@ def _variances(
     # An se that was rounded by half a unit is off by se times a unit in its square; two such make a residual.
     allowed = 2.0 * (DISAGREEMENT * squares.max() + rounding.se * math.sqrt(squares.max()))
     most = float(np.abs(off).max())
-    if most > max(allowed, 0.0 if known or covariance is not None else NEARLY * float(squares.max())):
-        raise ValueError(_disagreeing_errors(study, rows, equations, right, covariance is not None))
+    if most > max(allowed, 0.0 if known else NEARLY * float(squares.max())):
+        raise ValueError(_disagreeing_errors(study, rows, equations, right))
     if most > allowed:
         part = percent(most / float(squares.max()), 1)
         notes.append(
@@ -250,16 +241,7 @@ def _check_variances(
     )
 
 
-def _disagreeing_errors(
-    study: str, rows: Sequence[Contrast], equations: Floats, right: Floats, together: bool
-) -> str:
-    if together:
-        return (
-            f"study {printable(study)!r}: `cov` of its {listed_rows(rows)} is not that of differences "
-            "between arms: each variance must be the sum of two arms', and rows that share an arm have its "
-            "variance in common (with a minus where it stands on opposite sides). Nothing else can be used "
-            "exactly here."
-        )
+def _disagreeing_errors(study: str, rows: Sequence[Contrast], equations: Floats, right: Floats) -> str:
     return (
         f"study {printable(study)!r}: the standard errors of its {listed_rows(rows)} do not belong to one "
         f"set of arms: each se² must be the sum of the variances of two. {_would_fit(rows, equations, right)}"

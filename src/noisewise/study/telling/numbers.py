@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from noisewise.core.checks import AMOUNT, VALUE, as_float
 from noisewise.core.text import printable
-from noisewise.study.tables.cells import comma_hint, hint_for, why_no_value
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
 _NUMBER = re.compile(NUMBER)
@@ -60,6 +59,8 @@ def _read_text(text: str) -> Written:
         return Written(float(match[1]), float(match[2]))
     if _is_number(text.strip()) or text.strip().casefold() in _NO_NUMBER:
         return Written(float(text), None)
+    from noisewise.study.tables.cells import comma_hint, why_no_value  # which loads polars
+
     raise ValueError(
         f'`value` must be a number, or a number with its standard error such as "12.34(5)" or '
         f'"12.34 ± 0.05"; got {printable(text[:60])!r}.{comma_hint(text) or why_no_value(short)}'
@@ -71,6 +72,8 @@ def read_number(name: str, text: str, where: str = "") -> float:
     plain = text.strip()
     if _is_number(plain) or plain.casefold() in _NO_NUMBER:
         return float(plain)
+    from noisewise.study.tables.cells import hint_for  # as above
+
     raise ValueError(f"{where}`{name}` must be a number; got {printable(text[:60])!r}.{hint_for(text)}")
 
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.core.blocks import Floats
 from noisewise.core.checks import COUNT, check_choice, check_count_within, nearest
 from noisewise.core.text import printable
 from noisewise.study.tables.cells import as_count, read_numbers
@@ -95,7 +94,6 @@ def understand_trials(
     gone: Sequence[str],
     decimal: str | None,
     counts: str | None,
-    cov: Any,
     words: Wording,
 ) -> Understood:
     """Settle which column is what, and make measurements of the rows.
@@ -107,11 +105,8 @@ def understand_trials(
         gone: Columns that are not used.
         decimal: The decimal sign, if the cells do not settle it.
         counts: What events out of n become.
-        cov: The covariance of the rows' errors, (rows, rows); default: as follows from the standard errors.
         words: How messages call what a person can say.
     """
-    if cov is not None and layout != NETWORK:
-        raise ValueError(f"`cov` goes with {words.layout(NETWORK)}, a row for each difference.")
     if counts is not None and layout != ARMS:
         raise ValueError(f"`counts` goes with {words.layout(ARMS)}, a row for each arm.")
     layout = check_choice("layout", layout, LAYOUTS)
@@ -144,7 +139,7 @@ def understand_trials(
         stacked = _stacked(frame, roles, arms, words)
         made = _Made()
         if layout == NETWORK:
-            notes = _read_differences(stacked, made, cov, words)
+            notes = _read_differences(stacked, made, words)
         else:
             notes = _read_arms(stacked, made, counts or LOG_ODDS, words)
     used = {name for arm in arms for name in arm.values()} | {*roles.values()}
@@ -161,9 +156,7 @@ def understand_trials(
     at_level = "" if level is None else f" at {100.0 * level:g} %"
     what = ", ".join(f"{role} {printable(column)}" for role, column in roles.items())
     counted = f"; events as {counts or LOG_ODDS}" if "events" in roles else ""
-    understood = (
-        f"Understood: {layout}: {what}{at_level}{counted}{'; errors from cov' if cov is not None else ''}."
-    )
+    understood = f"Understood: {layout}: {what}{at_level}{counted}."
     return Understood(
         ReadTable(told, table.name, lines, of), told, sources, units_of(sources), unused, found.guesses, True,
         words, decimal, layout, (understood, *notes),
@@ -179,9 +172,7 @@ def trials_of(frame: pl.DataFrame, layout: str, words: Wording) -> tuple[pl.Data
     made = _Made()
     rows = _stacked(frame, {}, [{name: name for name in frame.columns}], words)
     notes = (
-        _read_differences(rows, made, None, words)
-        if layout == NETWORK
-        else _read_arms(rows, made, LOG_ODDS, words)
+        _read_differences(rows, made, words) if layout == NETWORK else _read_arms(rows, made, LOG_ODDS, words)
     )
     return made.frame(), tuple(notes)
 
@@ -486,9 +477,8 @@ def _listed(numbers: Sequence[int]) -> str:
 # Differences
 
 
-def _read_differences(rows: Sequence[_Row], made: _Made, cov: Any, words: Wording) -> list[str]:
+def _read_differences(rows: Sequence[_Row], made: _Made, words: Wording) -> list[str]:
     """Add a measurement for each trial of two arms, and for each arm of the others; notes on them."""
-    covariance = None if cov is None else _square(cov, len(rows))
     by_study: dict[str, list[Contrast]] = {}
     shared: dict[int, float] = {}
     empty, notes = [], []
@@ -506,7 +496,7 @@ def _read_differences(rows: Sequence[_Row], made: _Made, cov: Any, words: Wordin
                 f"row {row.row}: a difference needs two different options; got {printable(one)!r} twice."
             )
         where = f"row {row.row} ({printable(row.study)}: {printable(one)} - {printable(other)}): "
-        contrast, said = _contrast(row, one, other, covariance, where)
+        contrast, said = _contrast(row, one, other, where)
         notes += [f"{where}{note}" for note in said]
         by_study.setdefault(row.study, []).append(contrast)
         for role, power in (("shared_se", 2.0), ("shared_var", 1.0)):
@@ -514,8 +504,6 @@ def _read_differences(rows: Sequence[_Row], made: _Made, cov: Any, words: Wordin
                 if not cell > 0.0:
                     raise ValueError(f"row {row.row}: {role} must be a number above 0; got {cell!r}.")
                 shared.setdefault(row.row, float(cell) ** power)
-    if covariance is not None:
-        _check_across(covariance, rows)
     every = [row for contrasts in by_study.values() for row in contrasts]
     rounding = Rounding(_unit([row.value for row in every]), _unit([row.se for row in every]))
     several = 0
@@ -529,9 +517,7 @@ def _read_differences(rows: Sequence[_Row], made: _Made, cov: Any, words: Wordin
                 made.add(only.row, f"{name}: {only.one} - {only.other}", difference)
                 continue
             block = name if len(groups) == 1 else f"{name} ({min(one.one for one in group)})"
-            within = [one.row - 1 for one in group]
-            together = None if covariance is None else covariance[np.ix_(within, within)]
-            found = arms_of(name, group, _known(name, group, shared), together, rounding, words)
+            found = arms_of(name, group, _known(name, group, shared), rounding, words)
             for arm in found.arms:
                 first = min(one.row for one in group if arm.option in (one.one, one.other))
                 made.add_arm(first, block, arm.option, value=arm.value, se=arm.variance**0.5)
@@ -562,19 +548,9 @@ def _pair(row: _Row) -> tuple[str | None, str | None]:
     return parts[0], parts[1]
 
 
-def _contrast(
-    row: _Row, one: str, other: str, covariance: Floats | None, where: str
-) -> tuple[Contrast, tuple[str, ...]]:
-    if covariance is None:
-        found = _measured(row, where, "a difference in a network")
-        return Contrast(row.row, one, other, found.value, float(found.sigma or 0.0)), found.notes
-    own = float(covariance[row.row - 1, row.row - 1])
-    if not {"se", "var", "lo", "hi"} & row.said.keys():
-        row = row._replace(said={**row.said, "var": own})
+def _contrast(row: _Row, one: str, other: str, where: str) -> tuple[Contrast, tuple[str, ...]]:
     found = _measured(row, where, "a difference in a network")
-    if found.sigma is not None and abs(found.sigma**2 - own) > 1e-6 * own:
-        raise ValueError(f"{where}its variance in `cov` is {own:g}, and its error bar says otherwise.")
-    return Contrast(row.row, one, other, found.value, own**0.5), found.notes
+    return Contrast(row.row, one, other, found.value, float(found.sigma or 0.0)), found.notes
 
 
 def _without_copies(study: str, rows: Sequence[Contrast], copies: list[int]) -> list[Contrast]:
@@ -608,27 +584,6 @@ def _known(study: str, rows: Sequence[Contrast], shared: Mapping[int, float]) ->
             f"but {why}."
         )
     return {hub: given.pop()}
-
-
-def _square(cov: Any, size: int) -> Floats:
-    matrix = np.asarray(cov, dtype=np.float64)
-    if matrix.shape != (size, size):
-        raise ValueError(f"`cov` must have a row and a column for each of {size} rows; got {matrix.shape}.")
-    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
-        raise ValueError("`cov` must be a symmetric matrix of finite numbers.")
-    return matrix
-
-
-def _check_across(covariance: Floats, rows: Sequence[_Row]) -> None:
-    """Refuse covariances between studies."""
-    different = np.array([[one.study != other.study for other in rows] for one in rows])
-    beyond = np.argwhere(different & (covariance != 0.0))
-    if beyond.size:
-        one, other = (int(k) + 1 for k in beyond[0])
-        raise ValueError(
-            f"`cov` ties row {one} to row {other} of another study: rows with errors in common must be of "
-            "one study."
-        )
 
 
 def _unit(numbers: Sequence[float]) -> float:

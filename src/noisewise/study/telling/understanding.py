@@ -66,7 +66,6 @@ class HowToRead(TypedDict, total=False):
     allow_missing_se: bool
     layout: str | None
     counts: str | None
-    cov: Any
 
 
 def check_reading(reading: Mapping[str, Any], method: str) -> None:
@@ -175,7 +174,6 @@ def understand(
     others: Sequence[str] = (),
     layout: str | None = None,
     counts: str | None = None,
-    cov: Any = None,
 ) -> Understood:
     """Read a table of measurements and settle which column is what.
 
@@ -193,7 +191,6 @@ def understand(
         layout: ``"network"``: rows are differences between two options in a study; ``"arms"``: rows are arms
             of studies. See `noisewise.study.telling.trials`.
         counts: What events out of n become, in a table of arms.
-        cov: The covariance of the rows' errors, in a table of differences.
     """
     if isinstance(source, Understood):
         return source
@@ -204,7 +201,7 @@ def understand(
     if decimal is not None:
         check_choice("decimal", decimal, (".", ","))
     ignore = [ignore] if isinstance(ignore, str) else ignore
-    trials = layout is not None or counts is not None or cov is not None
+    trials = layout is not None or counts is not None
     table: ReadTable | None = None
     problem: Exception | None = None
     try:
@@ -217,7 +214,7 @@ def understand(
         from noisewise.study.telling.trials import understand_trials
 
         gone = [*ignore, *others]
-        return understand_trials(table, layout, dict(map or {}), gone, decimal, counts, cov, words)
+        return understand_trials(table, layout, dict(map or {}), gone, decimal, counts, words)
     names = [] if table is None else [one for one in table.frame.columns if one not in (*ignore, *others)]
     if table is None or not is_sheet(names, map):
         try:

@@ -144,28 +144,6 @@ def test_two_columns_that_could_both_be_the_study_are_refused():
     assert differences(told(rows, ignore=["trial"])) == differences(told(table(*ONE)))
 
 
-def test_a_covariance_that_no_arms_have_is_refused():
-    rows = table(*ONE[:2])
-    right = np.array([[0.25, 0.1], [0.1, 0.36]])
-    assert len(told(rows, cov=right).frame("measurements")) == 3
-    for wrong, sentence in (
-        (np.array([[0.25, 0.3], [0.3, 0.36]]), "leave A a variance of -0.05"),
-        (np.array([[0.25, -0.1], [-0.1, 0.36]]), "leave P a variance of -0.1"),
-        (np.array([[0.5, 0.1], [0.1, 0.36]]), r"row 1 \(one: A - P\): its variance in `cov` is 0.5"),
-        (np.eye(3), "must have a row and a column for each of 2 rows"),
-        (np.array([[0.25, 0.1], [0.2, 0.36]]), "symmetric"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            told(rows, cov=wrong)
-    with pytest.raises(ValueError, match="`cov` ties row 1 to row 2 of another study"):
-        told(table(ONE[0], ("two", *ONE[1][1:])), cov=right)
-    rows = table(*[("s", name, "P", 0.0, 0.5**0.5) for name in "ABC"])
-    with pytest.raises(ValueError, match="is not that of differences between arms"):
-        told(rows, cov=np.array([[0.5, 0.2, 0.1], [0.2, 0.5, 0.2], [0.1, 0.2, 0.5]]))
-    with pytest.raises(ValueError, match="`cov` goes with layout='network'"):
-        begun().tell_many({"option": ["A"], "value": [1.0], "se": [1.0]}, cov=np.eye(1))
-
-
 def test_arms_do_not_depend_on_the_order_of_rows_to_the_last_bit():
     rows = [Contrast(at + 1, *row[1:]) for at, row in enumerate(ONE)]
     first = arms_of("one", rows)
