@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.blocks import Floats, routines
+from noisewise.core.blocks import Floats, Mask, routines
 from noisewise.core.model import CANCELLED, DenseModel
-from noisewise.core.selection import Mask
 from noisewise.rules.comparisons import (
     comparison_quantiles,
     gaussian_union,
