@@ -90,8 +90,8 @@ def create_study(
         goal: ``"max"`` or ``"min"``.
         eps: How far from the best is good enough, in the unit of your values.
         confidence: Of the certificate.
-        span: A number, in the unit of your values, by which no two options differ more; the linear models
-            need it.
+        span: A number, in the unit of your values, by which no two options differ more. Plans need it
+            that look ahead before two options were measured.
         deviation: How far options typically deviate from the weighted sum (a standard deviation, in the unit
             of your values), or ``"estimate"``, the default of that model.
         extra_scatter: What every error bar lacks (a standard deviation that is added in squares), or

@@ -24,7 +24,6 @@ class ModelFacts:
 
     name: str
     uses_features: bool = False
-    needs_span: bool = False
     has_deviation: bool = False  # whether the size of deviations is part of it
     limits_pairs: bool = True  # whether every compared option becomes an unknown that is tied to all others
 
@@ -103,11 +102,6 @@ def choose_model(model: Any, span: Any, deviation: Any, extra_scatter: Any) -> M
     """Check a model and its sizes, and complete them."""
     facts = facts_of(model)
     span = None if span is None else check_amount("span", span)
-    if span is None and facts.needs_span:
-        raise ValueError(
-            f'`span` must be given for model="{model}": a number, in the unit of your values, by which no '
-            "two options differ more; got None. A generous one costs little."
-        )
     if deviation is not None and not facts.has_deviation:
         others = named_models(lambda other: other.has_deviation)
         raise ValueError(f'`deviation` goes with model={others}; got it with model="{model}".')
