@@ -7,9 +7,11 @@ that is shown to people or programs asks here, so that no picture says more than
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-if TYPE_CHECKING:  # a certificate of a server is read without NumPy
-    from noisewise.core.blocks import Floats
-    from noisewise.core.selection import Mask
+import numpy as np
+
+from noisewise.core.blocks import Floats, Mask
+
+if TYPE_CHECKING:
     from noisewise.study.certificates.bound import Recommended
     from noisewise.study.models.analysis import Analysis
 
@@ -66,8 +68,8 @@ def claim_at(analysis: "Analysis", found: "Recommended | None", withheld: tuple[
     by_name = state.by_name()  # of equals the first by name, whatever the order of the list
     comparable = by_name[(allowed & (fit.group == fit.group[found.option]))[by_name]]
     above: Floats = fit.differences(found.option)[comparable]
-    largest = int(comparable[above.argmax()]) if above.max() > 0.0 else found.option
-    spread = float(above.max() - above.min())
+    largest = int(comparable[np.argmax(above)]) if above.max() > 0.0 else found.option
+    spread = float(np.ptp(above))
     return Claim(
         verdict=_verdict(bound, bool(withheld), spread, int(allowed.sum()), analysis.specification.eps),
         option=state.ids[found.option],
@@ -93,9 +95,9 @@ def _verdict(bound: float, withheld: bool, spread: float, n_options: int, eps: f
     return UNDECIDED if n_options > 1 and bound > 0.0 and not bound <= spread else BOUNDED
 
 
-def names_of(ids: list[str], mask: "Mask") -> tuple[str, ...]:
+def names_of(ids: list[str], mask: Mask) -> tuple[str, ...]:
     """The names of some options."""
-    return tuple(ids[k] for k in mask.nonzero()[0])
+    return tuple(ids[k] for k in np.flatnonzero(mask))
 
 
 def _known(value: float) -> float | None:
