@@ -7,11 +7,8 @@ that is shown to people or programs asks here, so that no picture says more than
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from noisewise.core.blocks import Floats, Mask
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a certificate of a server is read without NumPy
+    from noisewise.core.blocks import Floats, Mask
     from noisewise.study.certificates.bound import Recommended
     from noisewise.study.models.analysis import Analysis
 
@@ -68,8 +65,8 @@ def claim_at(analysis: "Analysis", found: "Recommended | None", withheld: tuple[
     by_name = state.by_name()  # of equals the first by name, whatever the order of the list
     comparable = by_name[(allowed & (fit.group == fit.group[found.option]))[by_name]]
     above: Floats = fit.differences(found.option)[comparable]
-    largest = int(comparable[np.argmax(above)]) if above.max() > 0.0 else found.option
-    spread = float(np.ptp(above))
+    largest = int(comparable[above.argmax()]) if above.max() > 0.0 else found.option
+    spread = float(above.max() - above.min())
     return Claim(
         verdict=_verdict(bound, bool(withheld), spread, int(allowed.sum()), analysis.specification.eps),
         option=state.ids[found.option],
@@ -95,9 +92,9 @@ def _verdict(bound: float, withheld: bool, spread: float, n_options: int, eps: f
     return UNDECIDED if n_options > 1 and bound > 0.0 and not bound <= spread else BOUNDED
 
 
-def names_of(ids: list[str], mask: Mask) -> tuple[str, ...]:
+def names_of(ids: list[str], mask: "Mask") -> tuple[str, ...]:
     """The names of some options."""
-    return tuple(ids[k] for k in np.flatnonzero(mask))
+    return tuple(ids[k] for k in mask.nonzero()[0])
 
 
 def _known(value: float) -> float | None:
