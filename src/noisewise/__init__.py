@@ -106,9 +106,13 @@ if TYPE_CHECKING:
     from noisewise.stores import verify_log as verify_log
     from noisewise.study import Certificate as Certificate
     from noisewise.study import Check as Check
+    from noisewise.study import Errors as Errors
+    from noisewise.study import Items as Items
     from noisewise.study import Job as Job
     from noisewise.study import Measurement as Measurement
     from noisewise.study import Plan as Plan
+    from noisewise.study import Ratings as Ratings
+    from noisewise.study import Rounds as Rounds
     from noisewise.study import Slot as Slot
     from noisewise.study import Study as Study
     from noisewise.study import Worth as Worth
@@ -124,10 +128,14 @@ __all__ = [
     "Certificate",
     "Check",
     "Environment",
+    "Errors",
+    "Items",
     "Job",
     "Measurement",
     "Plan",
     "Policy",
+    "Ratings",
+    "Rounds",
     "Slot",
     "Study",
     "Worth",
@@ -176,7 +184,7 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": ("Certificate Check Job Measurement Plan Slot Study Worth pick"),
+    "noisewise.study": "Certificate Check Errors Items Job Measurement Plan Ratings Rounds Slot Study Worth pick",
     "noisewise.study.tables.table": "read_table",
     "noisewise.timing": "best_of",
     "noisewise.web.client.opening": "load_study",

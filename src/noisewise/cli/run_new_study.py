@@ -67,7 +67,8 @@ def begin_or_go_on(
         listed = options_typed(tuple(options))
     table = listed if isinstance(listed, ReadTable) else None
     asked = {one: param.default for one, param in load_table()["init"].params.items()} | question
-    asked = {one: asked[one] for one in (*QUESTION, "budget", "looks")}
+    asked = {one: asked[one] for one in (*QUESTION, "budget", "final")}
+    asked["roles"] = asked.pop("map") or {}
     sketch = create(":memory:", name, listed, None, asked)
     check(sketch, table)
     wanted = sketch.specification

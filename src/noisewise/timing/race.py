@@ -162,7 +162,7 @@ class Race:
         kept = open_store(store, create=True)
         self._study = create_study(
             kept, options=list(self._contenders), name=_free(kept.names(), name), eps=eps,
-            confidence=confidence, goal="min", scale="log", noise="symmetric", unit="s",
+            confidence=confidence, goal="min", scale="log", measure="rounds", unit="s",
             seed=0 if seed is None else seed,
         )  # fmt: skip
         question = self._study.specification

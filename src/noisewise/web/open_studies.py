@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from noisewise.study.creation import create_study
+from noisewise.study.creation import begin_study
 from noisewise.study.stores.address import open_store
 from noisewise.study.stores.protocol import MemoryStorage, Storage, StoreChangedError, unknown
 from noisewise.study.study import Study
@@ -141,7 +141,7 @@ class OpenStudies:
         """Begin a study, or rehearse it; the arguments are those of `create_study`."""
         self.check_writable()
         store = MemoryStorage() if dry_run else self.storage
-        return create_study(store, name=name, clock=self._clock, **question)
+        return begin_study(store, name, self._clock, **question)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""

@@ -2,14 +2,21 @@
 
 from typing import TYPE_CHECKING, Any
 
-from noisewise.study.inputs.error_bars import NONE, READINGS
+from noisewise.study.inputs.error_bars import COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.jobs import Job
-from noisewise.study.log.specification import HEAVY
+from noisewise.study.log.specification import COUNTED, ERROR_BARS, HEAVY, READ
 from noisewise.study.log.state import State
 
 if TYPE_CHECKING:
     from noisewise.study.intake.parsed_table import Parsed
     from noisewise.study.intake.row_fates import RowFates
+
+#: The kinds that a study takes where it was declared what a measurement is, and what to say instead of others.
+SUITED = {
+    ERROR_BARS: ((KNOWN,), "give se=, var=, or ci="),
+    COUNTED: ((COUNTS,), "give successes= and trials="),
+    READ: ((READINGS, NONE), "give value=, values=[...], or the mean with sd= and n="),
+}
 
 
 def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job | None, where: str) -> None:
@@ -33,24 +40,27 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
             f"{where}this study measures options on its items: tell items={{...}} (or a table with a "
             "column item); a number without error bar says nothing about them. Others need se=."
         )
+    if question.measure is not None and kind not in SUITED[question.measure][0]:
+        raise ValueError(f"{where}this study measures {question.measure}: {SUITED[question.measure][1]}.")
     if question.noise != HEAVY:
         return
     if kind in (NONE, READINGS):
         raise ValueError(
-            f'{where}this study reckons with errors of any tails (noise="{HEAVY}"), so every measurement '
+            f'{where}errors of this study may have any tails (tails="{HEAVY}"), so every measurement '
             "needs an error bar that was known before (se=, var=, ci=), or successes= and trials=: the "
             "scatter of a few readings says little about rare large errors."
         )
     if minus is not None or content.get("block") is not None:
         raise ValueError(
-            f'{where}this study reckons with errors of any tails (noise="{HEAVY}"), which needs options that '
+            f'{where}errors of this study may have any tails (tails="{HEAVY}"), which needs options that '
             "are measured one by one: it takes neither differences (minus=) nor blocks."
         )
 
 
 def refuse_unsuited_rows(state: State, parsed: "Parsed", told: "RowFates") -> None:
     """Refuse rows of a table, new ones and corrections, that mean nothing in this study."""
-    if state.specification.items is None and state.specification.noise is None and not told.jobs:
+    question = state.specification
+    if question.items is None and question.noise is None and question.measure is None and not told.jobs:
         return
     for change in told.changes:
         job = state.jobs.get(change.body.get("job", ""))

@@ -19,6 +19,7 @@ from noisewise.study.log.events import Event
 from noisewise.study.log.items import Items
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
 from noisewise.study.log.jobs import OPEN as OPEN
+from noisewise.study.log.jobs import WEEK as WEEK
 from noisewise.study.log.jobs import Job as Job
 from noisewise.study.log.jobs import job_of as job_of
 from noisewise.study.log.measurements import NOBODY, Contents, Measurements

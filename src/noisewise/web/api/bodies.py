@@ -168,8 +168,7 @@ class Switching(StrictBody):
     model: Literal["independent", "linear", "linear+deviation"] | None = None
     deviation: Amount | None = None
     extra_scatter: Amount | None = None
-    span: Amount | None = None
-    looks: Literal["once"] | None = None
+    final: bool | None = None
     reason: Long | None = None
 
 
@@ -195,30 +194,25 @@ class NewStudy(StrictBody):
         None, description="Results to begin with: a table as text, or files of another tool."
     )
     reading: ReadingBody | None = Field(None, description="How `results` are read.")
-    id: Text | None = None
+    roles: Annotated[dict[str, Text], names_up_to(MOST_COLUMNS)] | None = None
     features: Annotated[list[Text], Field(max_length=10_000, fail_fast=True)] | None = None
-    cost: Text | None = None
-    model: Literal["independent", "linear", "linear+deviation"] = "independent"
+    model: Text | None = None
+    measure: (
+        Text
+        | Annotated[
+            dict[Literal["items", "ratings", "rounds"], Count | list[Any]], Field(min_length=1, max_length=1)
+        ]
+        | None
+    ) = None
+    errors: Annotated[dict[str, Amount], names_up_to(MOST_NAMES)] | Text | None = None
+    scale: Literal["linear", "log"] = "linear"
+    unit: Text | None = None
     goal: Literal["max", "min"] = "max"
     eps: Amount | None = None
     confidence: Annotated[Number, Field(gt=0, lt=1)] = 0.95
-    span: Amount | None = None
-    deviation: Amount | None = None
-    extra_scatter: Amount | None = None
     budget: Count | None = None
-    looks: Literal["any time", "once"] = "any time"
-    bounds: Annotated[list[Number], Field(min_length=2, max_length=2, fail_fast=True)] | None = None
-    scatter: Literal["own", "pooled"] | None = None
-    noise: Literal["normal", "heavy", "symmetric"] = "normal"
-    items: (
-        Count | Annotated[list[Text], Field(min_length=1, max_length=MOST_LISTED, fail_fast=True)] | None
-    ) = None
-    unit: Text | None = None
-    scale: Literal["linear", "log"] = "linear"
     policy: Text | None = None
-    policy_options: Settings | None = None
-    noise_floor: Amount | None = None
-    lease: Annotated[Number, Field(gt=0)] | None = None
+    final: bool = False
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
     dry_run: bool = Field(False, description="Only say how it is understood; nothing is made.")
 

@@ -99,12 +99,13 @@ def create(request: Request, asked: NewStudy, visitor: Owner) -> Response:
     dry_run = said.pop("dry_run")
     name, reading = said.pop("name"), reading_of(asked.reading) if asked.reading else {}
     said.pop("reading", None)
-    if asked.bounds is not None:
-        said["bounds"] = tuple(asked.bounds)
     understood = None
     if asked.results is not None:
-        described = [*(asked.features or ()), *([asked.cost] if asked.cost else ())]
+        roles = dict(asked.roles or {})
+        described = [*(asked.features or ()), *([roles.pop("cost")] if "cost" in roles else ())]
+        reading |= {"map": {**roles, **(reading.get("map") or {})}} if roles else {}
         said["results"] = understood = first_results(asked.results, asked.unit, described, reading)
+        said["roles"] = {"cost": asked.roles["cost"]} if asked.roles and "cost" in asked.roles else None
     with heard_warnings() as heard:
         study = studies.create(name, dry_run=dry_run, **said)
     done = {

@@ -204,14 +204,12 @@ class RemoteChanges:
         *,
         deviation: float | str | None = None,
         extra_scatter: float | str | None = None,
-        span: float | str | None = None,
-        looks: str | None = None,
+        final: bool | None = None,
         reason: str | None = None,
     ) -> None:
         """Use another model from now on; see `Study.switch`."""
         said: dict[str, Any] = {
-            "deviation": deviation, "extra_scatter": extra_scatter, "span": span, "looks": looks,
-            "reason": reason,
+            "deviation": deviation, "extra_scatter": extra_scatter, "final": final, "reason": reason,
         }  # fmt: skip
         self._change("switch", lambda: {"model": model, **said}, lambda here: here.switch(model, **said))
 
