@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.timing import Row
 from noisewise.core.model.dense import Floats
-from noisewise.study.evidence.symmetric import (
+from noisewise.study.evidence.rounds import (
     FIRST,
     PairRounds,
     Rounds,

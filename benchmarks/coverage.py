@@ -29,7 +29,7 @@ from benchmarks.timing import Row
 from noisewise.core.support.garbage import without_collector
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
 from noisewise.study.asking.race import propose
-from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.certificates.bound import Recommended, recommend
 from noisewise.study.log.events import Event
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.state import State

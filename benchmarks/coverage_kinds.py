@@ -27,7 +27,7 @@ from benchmarks import coverage_games as games
 from benchmarks.coverage import STUDIES, Count, Outcome, count, is_wrong, page, rows_of
 from benchmarks.coverage_games import STEPS, Floats, Game, Player, Rng
 from benchmarks.timing import Row
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 from noisewise.study.intake.entry import read_told
 from noisewise.study.log.events import Event
 from noisewise.study.log.specification import Specification

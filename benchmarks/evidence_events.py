@@ -19,15 +19,15 @@ import numpy as np
 
 from benchmarks.certificate_samplers import answered_share
 from benchmarks.timing import Row
-from noisewise.study.evidence import any_tails
+from noisewise.study.evidence import heavy_tails as any_tails
 from noisewise.study.evidence.bounded import STAKES
 from noisewise.study.evidence.counts import Counts
-from noisewise.study.evidence.item_bets import stakes
+from noisewise.study.evidence.items import stakes
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import CHOSEN, chosen_of_suprema, of_suprema
 from noisewise.study.evidence.own_scatter import OwnScatter
-from noisewise.study.models.boundary import LITTLE, PAIRED, Shares
+from noisewise.study.models.model import LITTLE, PAIRED, Shares
 
 OPTIONS, STEPS, EPS = 4, 150, 0.1
 PLAYERS = ("knows the truth", "at random", "in the worst order")

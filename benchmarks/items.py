@@ -15,11 +15,11 @@ import numpy as np
 from benchmarks.timing import Row
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.counts import Counts
-from noisewise.study.evidence.pairs import PairedItems
+from noisewise.study.evidence.items import PairedItems
 from noisewise.study.inputs.value_scale import AS_TOLD
 from noisewise.study.log.items import Items, ToldItems
-from noisewise.study.models.boundary import LITTLE, PAIRED, Shares
-from noisewise.study.models.option_evidence import separate_options
+from noisewise.study.models.independent import separate_options
+from noisewise.study.models.model import LITTLE, PAIRED, Shares
 
 BATCH = 50
 DELTA = 0.05

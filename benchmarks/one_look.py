@@ -19,7 +19,7 @@ from scipy.stats import binom
 import noisewise as nw
 from benchmarks.adversaries import FALSE_ALARM
 from benchmarks.timing import Row
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 from noisewise.study.log.events import Event
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State

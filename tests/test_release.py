@@ -25,7 +25,7 @@ TOLD = (
     ".github/workflows/ci.yml",
     "src/noisewise/core/support/version.py",
 )
-VENDOR = "src/noisewise/web/pages/static/vendor"
+VENDOR = "src/noisewise/server/pages/static/vendor"
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from tests.support.waiting import wait_until
 
 import noisewise as nw
 from noisewise.cli.demo import _World
-from noisewise.web.app import make_app
-from noisewise.web.auth.tokens import TokenFile
+from noisewise.server.app import make_app
+from noisewise.server.auth.tokens import TokenFile
 
 #: Name, address, width, height, dark.
 PICTURES = (

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from noisewise.server.app import make_app
+from noisewise.server.auth.roles import Role, role_of, routes_of
 from noisewise.stores import MemoryStorage
 from noisewise.study import Study, create_study
-from noisewise.web.app import make_app
-from noisewise.web.auth.roles import Role, role_of, routes_of
 from website.names import arguments
 
 HEAD = """\

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from noisewise import testing as testing
     from noisewise import theory as theory
     from noisewise import timing as timing
+    from noisewise.client.opening import load_study as load_study
+    from noisewise.client.places import create_study as create_study
     from noisewise.designs import Design as Design
     from noisewise.designs import Pairs as Pairs
     from noisewise.designs import TransductiveDesign as TransductiveDesign
@@ -119,8 +121,6 @@ if TYPE_CHECKING:
     from noisewise.study import pick as pick
     from noisewise.study.tables.table import read_table as read_table
     from noisewise.timing import best_of as best_of
-    from noisewise.web.client.opening import load_study as load_study
-    from noisewise.web.client.places import create_study as create_study
 
 #: The front door. Whatever else was ever at the top still works there, and is listed by its own module.
 __all__ = [
@@ -187,8 +187,8 @@ _NAMES = {
     "noisewise.study": "Certificate Check Errors Items Job Measurement Plan Ratings Rounds Slot Study Worth pick",
     "noisewise.study.tables.table": "read_table",
     "noisewise.timing": "best_of",
-    "noisewise.web.client.opening": "load_study",
-    "noisewise.web.client.places": "create_study",
+    "noisewise.client.opening": "load_study",
+    "noisewise.client.places": "create_study",
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (

@@ -1,5 +1,6 @@
 """Where studies are kept: opening, copying, checking and mending stores, and the errors that they raise."""
 
+from noisewise.client.places import backup_store, find_study, open_store, rebuild_study, verify_log
 from noisewise.study.creation import verify_certificate
 from noisewise.study.log.events import Event
 from noisewise.study.safekeeping.backup import restore_store
@@ -12,7 +13,6 @@ from noisewise.study.stores.protocol import (
     Storage,
     StoreChangedError,
 )
-from noisewise.web.client.places import backup_store, find_study, open_store, rebuild_study, verify_log
 
 __all__ = [
     "DamagedError",

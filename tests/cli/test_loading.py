@@ -27,7 +27,7 @@ NOT_LOADED = {
     ("check",): (*HEAVY, *RULES),
     ("void", "m-1", "a slip"): (*HEAVY, *RULES, "scipy"),
     ("exclude", "A", "broken"): (*HEAVY, *RULES, "scipy"),
-    ("list",): (*HEAVY, *RULES, "scipy"),
+    ("list",): (*HEAVY, *RULES),
 }
 SCRIPT = """
 import sys

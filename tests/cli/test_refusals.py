@@ -47,7 +47,7 @@ REFUSED = [
     ("init n.db A B", "--eps (how far below the best is good enough) or --span"),
     ("init n.db A B --confidence 1.5 --eps 1", "--confidence must lie strictly between 0 and 1; got 1.5."),
     ("init n.db A B --model linar --eps .1", "Did you mean 'linear'?"),
-    ("init n.db A B --model linear --eps .1", "--span must be given for --model linear"),
+    ("init n.db A B --model linear --eps .1", "--features must name at least one column for a linear model"),
     ("init n.db features.csv --id name --features z --model linear --span 1 --eps .1", "--features must name columns of OPTIONS"),
     ("init n.db missing.csv --eps .1", "OPTIONS must be names or a table; 'missing.csv' looks like a file that does not exist"),
     ("init n.db A B --goal maximum --eps .1", "--goal must be one of 'max', 'min'; got 'maximum'."),

@@ -15,9 +15,9 @@ from tests.golden._worlds import facts
 from tests.golden.commands import masked
 
 import noisewise as nw
-from noisewise.web.app import make_app
-from noisewise.web.auth.roles import routes_of
-from noisewise.web.auth.tokens import TokenFile
+from noisewise.server.app import make_app
+from noisewise.server.auth.roles import routes_of
+from noisewise.server.auth.tokens import TokenFile
 
 NAME = "http"
 

@@ -11,16 +11,17 @@ import pytest
 from scipy.stats import binom
 from tests.support.effort import effort, long_beyond
 
-from noisewise.study.evidence.item_bets import (
+from noisewise.study.evidence.items import (
     PLAIN_EDGES,
     SCORE_EDGES,
     Tally,
     add_soft_counts,
+    complete,
+    cut_of_places,
     cuts,
     lower_limits,
     stakes,
 )
-from noisewise.study.evidence.pair_sums import complete, cut_of_places
 
 STUDIES, OPTIONS, ITEMS, DELTA = effort(45, 150), 3, 80, 0.5
 BETS = stakes(0.1)

@@ -10,7 +10,7 @@ from tests.support.effort import effort
 from tests.support.one_look import Tables
 
 import noisewise as nw
-from noisewise.study.certificate.bound import certify
+from noisewise.study.certificates.bound import certify
 
 NINE = {"A": [10.1, 10.0, 9.9], "B": [50.1, 49.9, 50.3], "C": [30.0, 30.1, 29.8]}
 RUNS = effort(40, 1000)

@@ -42,7 +42,10 @@ MAKING = {
     "a lease in words": (lambda: make(lease="week"), "`lease` must be a number"),
     "a misspelt argument": (lambda: make(decimals=","), "create_study() has no argument 'decimals'. Did you"),
     "an unknown argument": (lambda: make(epsilon=0.1), "create_study() has no argument 'epsilon'"),
-    "no span": (lambda: make(model="linear"), '`span` must be given for model="linear"'),
+    "no features": (
+        lambda: make(model="linear"),
+        "`features` must name at least one column for a linear model",
+    ),
     "another goal": (lambda: make(goal="maximum"), "`goal` must be one of 'max', 'min'; got 'maximum'"),
     "a rule for vectors": (lambda: make(policy="vagd"), "independent options have none: choose another"),
     "another database": (

@@ -99,7 +99,7 @@ def test_sums_taken_in_one_by_one_are_those_of_all(blocks):
         told = {"block": str(rng.integers(3))} if blocks else {}
         study.tell(option="ABC"[rng.integers(3)], value=value, se=float(rng.uniform(0.5, 1.5)), **told)
     state = study.analysis().state
-    one_by_one, together = study._surprises, Surprises(state)
+    one_by_one, together = study._surprises[1], Surprises(state)
     assert one_by_one._sums.keys() == together._sums.keys()
     for probe, sums in together._sums.items():
         assert one_by_one._sums[probe] == pytest.approx(sums)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import noisewise as nw
-from noisewise.study.certificate.causes import Cause, Judged, labels_of
+from noisewise.study.certificates.causes import Cause, Judged, labels_of
 
 WHY = "as advised"
 

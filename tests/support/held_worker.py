@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from tests.support.waiting import wait_until
 
-from noisewise.web import tasks
+from noisewise.server import tasks
 
 SCRIPT = """#!/bin/sh
 read -r asked

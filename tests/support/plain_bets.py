@@ -2,8 +2,7 @@
 
 import math
 
-from noisewise.study.evidence.item_bets import cuts, stakes
-from noisewise.study.evidence.pair_sums import complete
+from noisewise.study.evidence.items import complete, cuts, stakes
 
 BETS = stakes(0.05)
 

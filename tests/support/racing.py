@@ -15,8 +15,8 @@ from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_m
 from noisewise.study.asking.field import NEGLIGIBLE
 from noisewise.study.asking.race import propose
 from noisewise.study.asking.what_if import WhatIf
-from noisewise.study.certificate.bound import Recommended, recommend
-from noisewise.study.evidence.separate import SeparateOptions
+from noisewise.study.certificates.bound import Recommended, recommend
+from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import uvicorn
 from tests.support.waiting import wait_until
 
-from noisewise.web.serving import protocol
+from noisewise.server.serving import protocol
 
 PATIENCE = 120.0
 

@@ -1,8 +1,8 @@
 """Studies behind a server, for tests: small ones, with tokens of every role."""
 
 import noisewise as nw
-from noisewise.web.app import make_app
-from noisewise.web.auth.tokens import TokenFile
+from noisewise.server.app import make_app
+from noisewise.server.auth.tokens import TokenFile
 
 API = "/api/v1/studies"
 

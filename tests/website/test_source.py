@@ -14,8 +14,8 @@ from website.reference_page import SECTIONS
 from website.source_pages import ROOT, assemble, generated
 
 from noisewise.rules.registry import POLICIES
+from noisewise.server.app import make_app
 from noisewise.stores import MemoryStorage
-from noisewise.web.app import make_app
 from website import api_pages
 
 GROUPS = ["Start", "Guides", "Explanation", "Research", "Reference", "Contributing"]

@@ -80,7 +80,7 @@ def _serve(path: Path, name: str, world: "_World", port: int) -> None:
     import threading
     import webbrowser
 
-    from noisewise.web.serving import serve as serving
+    from noisewise.server.serving import serve as serving
 
     over = threading.Event()
     measuring = threading.Thread(target=_measure_slowly, args=(path, name, world, over), daemon=True)

@@ -47,7 +47,7 @@ def serve(
     if missing:
         raise ModuleNotFoundError(NEEDS_SERVER)
     with without_collector():  # modules are not garbage, and looking through them takes a tenth of the start
-        from noisewise.web.serving import serve as serving
+        from noisewise.server.serving import serve as serving
 
     if create:
         from noisewise.study.stores.address import open_store
@@ -82,7 +82,7 @@ def token(
     A viewer sees everything; a worker also asks and tells; an owner may do all. What they tell is by them.
     """
     from noisewise.core.support.checks import check_choice
-    from noisewise.web.auth.tokens import tokens_of
+    from noisewise.server.auth.tokens import tokens_of
 
     check_choice("what", what, ("add", "list", "revoke"))
     file = tokens_of(store, tokens)

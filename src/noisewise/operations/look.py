@@ -98,7 +98,7 @@ def status_content(study: Any) -> dict[str, Any]:
 
 def named_in(certificate: dict[str, Any]) -> str | None:
     """The option to take if measuring stops now: the leader if it has a bound, else the best estimate."""
-    from noisewise.study.certificate.verdicts import BOUNDED, REACHED
+    from noisewise.study.certificates.certificate import BOUNDED, REACHED
 
     bounded = not certificate["withheld"] and certificate["verdict"] in (BOUNDED, REACHED)
     found: str | None = certificate["option" if bounded else "largest_estimate"]
@@ -200,7 +200,7 @@ def certify(
 
 
 def _verified(study: "Study", claimed: dict[str, Any]) -> ComparedOutcome:
-    from noisewise.study.certificate.certificate import claimed_in
+    from noisewise.study.certificates.certificate import claimed_in
     from noisewise.study.creation import compare_certificate
 
     text = json.dumps(claimed)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from noisewise.core.support.checks import as_float
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.told import GENERATED, Measurement

@@ -7,8 +7,8 @@ from noisewise.core.support.lazy import lazy_names
 from noisewise.study.log.model_choice import models_are_loaded_by
 
 if TYPE_CHECKING:
-    from noisewise.study.certificate.certificate import Certificate as Certificate
-    from noisewise.study.certificate.check import Check as Check
+    from noisewise.study.certificates.certificate import Certificate as Certificate
+    from noisewise.study.certificates.check import Check as Check
     from noisewise.study.creation import create_study as create_study
     from noisewise.study.creation import load_study as load_study
     from noisewise.study.log.jobs import Job as Job
@@ -69,7 +69,7 @@ _HOMES = {
 _ALSO = ("stores.protocol", "stores.address", "log.export", "creation", "safekeeping.backup",
          "safekeeping.verification")  # fmt: skip
 
-models_are_loaded_by(lambda: import_module(f"{__name__}.models.registry"))
+models_are_loaded_by(lambda: import_module(f"{__name__}.models.analysis"))
 _find = lazy_names(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()})
 
 

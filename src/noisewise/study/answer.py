@@ -16,10 +16,10 @@ import polars as pl
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.strict_json import plain
 from noisewise.core.support.words import about, as_html, number, rounded_up
-from noisewise.study.certificate.bound import certify
-from noisewise.study.certificate.causes import SCATTER
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.check import SUSPICIOUS
+from noisewise.study.certificates.bound import certify
+from noisewise.study.certificates.causes import SCATTER
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.check import SUSPICIOUS
 from noisewise.study.creation import create_study
 from noisewise.study.intake.columns.directions import less_is_better
 from noisewise.study.log.looks import broken_promise
@@ -28,7 +28,7 @@ from noisewise.study.log.specification import ONCE
 from noisewise.study.log.state import replay
 from noisewise.study.measure import Errors
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.sizes.variance_components import FEWEST
+from noisewise.study.models.variance_components import FEWEST
 from noisewise.study.planning.resolution import Resolution, resolution_of
 from noisewise.study.showing.league import League, LeagueRow, league_of
 from noisewise.study.study import Study

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from noisewise.core.support.text import check_text
 from noisewise.core.support.version import __version__
-from noisewise.study.certificate.bound import certify
-from noisewise.study.certificate.certificate import Certificate, claimed_in, other_words, wrong_fact
+from noisewise.study.certificates.bound import certify
+from noisewise.study.certificates.certificate import Certificate, claimed_in, other_words, wrong_fact
 from noisewise.study.inputs.value_scale import LINEAR
 from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from noisewise.core.support.checks import nearest
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.creation import create_study
 from noisewise.study.log.jobs import Job
 from noisewise.study.stores.address import MEMORY

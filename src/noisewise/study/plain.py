@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from noisewise.core.support.strict_json import plain
 
 if TYPE_CHECKING:
-    from noisewise.study.certificate.check import Check
+    from noisewise.study.certificates.check import Check
     from noisewise.study.intake.entry import Measurement
     from noisewise.study.log.state import Job
     from noisewise.study.planning.worth import Worth

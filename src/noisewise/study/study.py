@@ -10,9 +10,9 @@ from noisewise.core.support.checks import check_count
 from noisewise.core.support.files import as_path, written_whole
 from noisewise.core.support.text import look_alikes, printable, some_of
 from noisewise.core.support.words import as_html, counted, titled
-from noisewise.study.certificate.bound import certify
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.check import Check, check_fit
+from noisewise.study.certificates.bound import certify
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.check import Check, check_fit
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.events import events_of
 from noisewise.study.log.export import write_log
@@ -20,8 +20,7 @@ from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
 from noisewise.study.measuring import Measuring
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import only_differences
-from noisewise.study.models.sums import Sums
+from noisewise.study.models.fit import Sums, only_differences
 from noisewise.study.planning.effort import FUTURES, MOST_LOOKS
 
 if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded when one is asked for
@@ -134,7 +133,7 @@ class Study(Measuring):
         self._catch_up()
         check, certificate = self._judge()
         if not check.explained:  # which takes longer than the certificate, and no one else needs it
-            from noisewise.study.certificate.diagnosis import explain
+            from noisewise.study.certificates.diagnosis import explain
 
             check = explain(self._now(), check)
             self._judged = self._now(), check, certificate

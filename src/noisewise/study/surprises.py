@@ -17,8 +17,7 @@ from noisewise.study.inputs.numbers import PLUS_MINUS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY
 from noisewise.study.log.specification import HEAVY
 from noisewise.study.log.state import State
-from noisewise.study.models.own_readings import has_own_scatter
-from noisewise.study.models.scatter import LEAST_FREEDOM
+from noisewise.study.models.scatter import LEAST_FREEDOM, has_own_scatter
 
 #: Standard errors off from which a value is far, where errors are normal, and where they have any tails.
 FAR, FAR_OF_ANY_TAILS = 6.0, 30.0

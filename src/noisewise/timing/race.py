@@ -4,7 +4,7 @@ A round times every option that may still be the best once. What slows the whole
 a round slows all of them, and cancels in their ratios; what happens within a round hits whoever is being
 timed, and the order is drawn anew for every round. Times go into a study on the log scale with
 `noise="symmetric"`, round by round, so that the certificate is the study's own
-(`noisewise.study.evidence.symmetric`). An option that is certainly slower than another leaves the rounds.
+(`noisewise.study.evidence.rounds`). An option that is certainly slower than another leaves the rounds.
 """
 
 import itertools
@@ -21,7 +21,7 @@ import numpy as np
 from noisewise.core.support.ranges import COUNT, check_count_within
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import counted
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.creation import create_study
 from noisewise.study.running.limits import read_budget
 from noisewise.study.stores.address import MEMORY, open_store

@@ -11,8 +11,8 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import as_html, counted, number, percent, rounded_up
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.evidence.symmetric import (
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.evidence.rounds import (
     FIRST,
     NORMAL_MEDIAN,
     PairRounds,

@@ -9,7 +9,7 @@ from tests.support.racing import MODELS, coming_to, new_study, proposed
 
 import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 
 KINDS = (
     ("independent", {}),

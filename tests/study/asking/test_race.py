@@ -22,10 +22,10 @@ from tests.support.racing import (
 import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE, OPTION
 from noisewise.study.asking.field import field_of
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
-from noisewise.study.models.joint import Joint, separate_joint
+from noisewise.study.models.posterior import Joint, separate_joint
 
 
 def some_study(rng, model, **kind):

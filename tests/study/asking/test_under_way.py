@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import noisewise as nw
 from noisewise.study.asking.under_way import Imagination, all_under_way
 from noisewise.study.asking.what_if import WhatIf, condensed
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])

@@ -12,7 +12,7 @@ from noisewise.study.asking.field import field_of
 from noisewise.study.asking.race import SHARPNESS
 from noisewise.study.asking.under_way import all_under_way
 from noisewise.study.asking.wave import WIDER, propose_wave
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 
 FEATURES = 4
 

@@ -11,10 +11,10 @@ from scipy.stats import binom
 from tests.support.effort import effort, long_beyond
 
 import noisewise as nw
-from noisewise.study.certificate.far_off import FarOff, far_off
-from noisewise.study.evidence.any_tails import STAKES, AnyTails, PerOption, centres, grid_weights, rows_of
+from noisewise.study.certificates.check import FarOff, far_off
+from noisewise.study.evidence.heavy_tails import STAKES, AnyTails, PerOption, centres, grid_weights, rows_of
 from noisewise.study.evidence.kind import DOWN, UP
-from noisewise.study.evidence.reach import reaches
+from noisewise.study.evidence.limits import reaches
 
 RESOLUTION = 0.5
 #: A statistical test fails with this probability although all is right.

@@ -12,11 +12,11 @@ from tests.support.effort import effort
 from tests.support.sampling_adversary import ever_wrong
 
 from noisewise.study.evidence.bounded import SAFETY, STAKES, BoundedReadings
+from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import levels_for
-from noisewise.study.evidence.reach import reaches
-from noisewise.study.evidence.separate import SeparateOptions
+from noisewise.study.evidence.limits import reaches
 
 BOUNDS = (1.0, 5.0)
 READINGS = st.lists(st.floats(*BOUNDS), min_size=1, max_size=30)

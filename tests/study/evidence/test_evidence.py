@@ -11,6 +11,7 @@ from scipy import integrate, special
 from tests.support.effort import effort
 
 from noisewise.study.evidence.counts import Counts, log_weights, tilts
+from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import SCALES, WEIGHTS, KnownErrorBars, LimitedScatter, scaled_tail
 from noisewise.study.evidence.levels import (
@@ -22,9 +23,7 @@ from noisewise.study.evidence.levels import (
     levels_for,
     levels_with_limits,
 )
-from noisewise.study.evidence.reach import reaches
-from noisewise.study.evidence.separate import SeparateOptions
-from noisewise.study.evidence.tables import PAYS, tabulate
+from noisewise.study.evidence.limits import PAYS, reaches, tabulate
 
 ALPHA = 0.04
 
@@ -245,7 +244,7 @@ def test_many_options_have_the_half_widths_of_few():
 
 @pytest.mark.parametrize("which", ["known", "counts", "both"])
 def test_rows_that_did_not_change_are_kept_and_the_others_are_as_if_from_the_start(which, monkeypatch):
-    from noisewise.study.evidence import tables
+    from noisewise.study.evidence import limits as tables
 
     levels = levels_for(4, ALPHA, 12.0)
     before = tabulate(some_evidence(3, which), levels, None)

@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 from tests.support.effort import effort
 from tests.support.plain_bets import BETS, plain_limit
 
-from noisewise.study.evidence.item_bets import (
+from noisewise.study.evidence.items import (
     PLAIN_EDGES,
     SCORE_EDGES,
     Tally,
     add_soft_counts,
+    complete,
+    cut_of_places,
     cuts,
     log_evidence,
     lower_limits,
     stakes,
 )
-from noisewise.study.evidence.pair_sums import complete, cut_of_places
 
 
 def tally_of(values, pool, edges=PLAIN_EDGES):
@@ -98,7 +99,7 @@ def test_nothing_seen_says_nothing():
 @pytest.mark.parametrize("pool", [[0.0, 1.0, 1.0, 0.5, 0.0], [1.0, 1.0, 0.0, 0.0, 0.0, 0.5, 1.0]])
 def test_a_pool_in_random_order_is_a_fair_game_at_the_ends_of_cuts(pool, monkeypatch):
     """By enumeration: given what was drawn before, no cut is expected to win anything."""
-    import noisewise.study.evidence.item_bets as item_bets
+    import noisewise.study.evidence.items as item_bets
 
     places = np.array([0, 1, 3, len(pool)])
     monkeypatch.setattr(item_bets, "cuts", lambda size: places)

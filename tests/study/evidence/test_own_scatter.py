@@ -12,13 +12,12 @@ from scipy import integrate, special
 from tests.support.effort import effort
 from tests.support.sampling_adversary import ever_wrong
 
+from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import CHOSEN, IDLE, Stacks, levels_for, of_suprema
+from noisewise.study.evidence.limits import PAYS, reaches, tabulate
 from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter, _of_unit, _of_units
-from noisewise.study.evidence.reach import reaches
-from noisewise.study.evidence.separate import SeparateOptions
-from noisewise.study.evidence.tables import PAYS, tabulate
 
 STACKS = Stacks(0.95, 0.05)
 

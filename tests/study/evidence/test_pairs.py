@@ -10,7 +10,7 @@ from tests.support.effort import effort
 from tests.support.plain_bets import plain_limit
 
 import noisewise as nw
-from noisewise.study.evidence.pairs import PairedItems
+from noisewise.study.evidence.items import PairedItems
 
 LEVEL = math.log(2 / 0.05)
 

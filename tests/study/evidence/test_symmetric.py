@@ -8,7 +8,7 @@ import pytest
 from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.study.evidence.symmetric import (
+from noisewise.study.evidence.rounds import (
     GROSS,
     GROSS_STAKE,
     GROSS_WEIGHT,

@@ -116,7 +116,6 @@ def test_unknown_fields_are_refused(plain):
         ({"eps": "0.5"}, "`eps` must be a number"),
         ({"deviation": "0.3"}, "`deviation` must be as a new study has it, 0.3"),
         ({"deviation": None}, "`deviation` must be as a new study has it, 'estimate'"),
-        ({"span": None}, "`span` must be given"),
         ({"seed": 0.5}, "`seed` must be a whole number"),
         ({"lease": 0.0}, "`lease` must lie between"),
         ({"bounds": [9.0, 0.0]}, "with lo below hi"),

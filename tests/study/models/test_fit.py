@@ -13,10 +13,9 @@ from tests.support.measured import BLOCKS, plain_design, seven_options
 
 from noisewise.study.log.measurements import Columns
 from noisewise.study.models import contrasts
-from noisewise.study.models.boundary import Shares
 from noisewise.study.models.contrasts import ELLIPSOIDS, PAIRS, Contrasts
-from noisewise.study.models.fit import fit_independent
-from noisewise.study.models.sums import pool
+from noisewise.study.models.fit import fit_independent, pool
+from noisewise.study.models.model import Shares
 
 N = 7
 

@@ -9,9 +9,8 @@ from numpy.testing import assert_allclose
 
 import noisewise as nw
 from noisewise.study.log.measurements import Columns
-from noisewise.study.models.feature_bounds import FeatureBounds
-from noisewise.study.models.fit import fit_features
-from noisewise.study.models.sums import pool
+from noisewise.study.models.fit import fit_features, pool
+from noisewise.study.models.linear import FeatureBounds
 
 N, DIM, DELTA = 6, 2, 0.05
 

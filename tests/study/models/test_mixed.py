@@ -12,13 +12,17 @@ from tests.support.effort import effort
 from tests.support.measured import BLOCKS, random_columns
 
 import noisewise as nw
-from noisewise.study.models.boundary import COMPARING
-from noisewise.study.models.feature_bounds import FIXED, MIXES, SCALES, SHARES, FeatureBounds
-from noisewise.study.models.fit import fit_features
+from noisewise.study.models.fit import fit_features, pool
+from noisewise.study.models.linear import FIXED, MIXES, SCALES, SHARES, FeatureBounds
+from noisewise.study.models.model import COMPARING
 from noisewise.study.models.scatter import upper_limit
-from noisewise.study.models.sizes.size_limits import FRACTIONS, lower_size, upper_size
-from noisewise.study.models.sizes.variance_components import Likelihood, estimate_one
-from noisewise.study.models.sums import pool
+from noisewise.study.models.variance_components import (
+    FRACTIONS,
+    Likelihood,
+    estimate_one,
+    lower_size,
+    upper_size,
+)
 
 N, DIM = 9, 3
 

@@ -10,11 +10,9 @@ import noisewise as nw
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log import model_choice
 from noisewise.study.log.model_choice import ModelFacts
-from noisewise.study.models import registry
-from noisewise.study.models.boundary import COMPARING
-from noisewise.study.models.fit import Fit
-from noisewise.study.models.study_model import StudyModel
-from noisewise.study.models.sums import totals
+from noisewise.study.models import analysis
+from noisewise.study.models.fit import Fit, totals
+from noisewise.study.models.model import COMPARING, StudyModel
 
 #: A known law that the options of the fourth model are drawn from.
 CENTRE, SPREAD = 5.0, 1.0
@@ -66,9 +64,9 @@ class Drawn(StudyModel):
 
 @pytest.fixture
 def fourth(monkeypatch):
-    monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))
+    monkeypatch.setattr(analysis, "_CLASSES", dict(analysis._CLASSES))
     monkeypatch.setattr(model_choice, "_FACTS", dict(model_choice._FACTS))
-    registry.register(Drawn)
+    analysis.register(Drawn)
     return Drawn.facts.name
 
 

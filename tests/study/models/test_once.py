@@ -9,8 +9,8 @@ from tests.support import one_look
 from tests.support.effort import effort
 from tests.support.one_look import FEATURES, NAMES, Tables, once, outside, widths
 
-from noisewise.study.models import once as models_once
-from noisewise.study.models.once import common_factor, two_evidences
+from noisewise.study.models import one_look as models_once
+from noisewise.study.models.one_look import common_factor, two_evidences
 
 LINEAR = {"model": "linear", "span": 8.0}
 DEVIATION = {"model": "linear+deviation", "span": 12.0, "deviation": 0.7}

@@ -8,7 +8,13 @@ from scipy import integrate, stats
 from scipy.special import ndtr
 from tests.support.effort import effort
 
-from noisewise.study.models.once import Errors, dunnett, independent_at_most, studentized_range, two_evidences
+from noisewise.study.models.one_look import (
+    Errors,
+    dunnett,
+    independent_at_most,
+    studentized_range,
+    two_evidences,
+)
 
 #: One-sided 5 % points of Dunnett's t for 1, 2, 3, 4, 5 and 9 comparisons (Dunnett 1955, table 1a).
 DUNNETT = {

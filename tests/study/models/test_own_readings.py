@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.study.models.own_readings import has_own_scatter
+from noisewise.study.models.scatter import has_own_scatter
 
 OPTIONS = ("A", "B", "C")
 SDS = dict(zip(OPTIONS, (0.2, 1.0, 3.0), strict=True))

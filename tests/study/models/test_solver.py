@@ -11,9 +11,8 @@ import pytest
 from numpy.testing import assert_allclose
 from tests.support.effort import effort
 
-from noisewise.study.models.fit import Equations, fit_features, fit_independent
+from noisewise.study.models.fit import Equations, Sums, fit_features, fit_independent
 from noisewise.study.models.solver import GROUND
-from noisewise.study.models.sums import Sums
 
 KINDS = (
     "one block", "blocks", "differences", "blocks and differences", "trials", "linear", "linear in blocks",

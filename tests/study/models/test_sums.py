@@ -10,8 +10,8 @@ import noisewise as nw
 from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_manner, expected_noise
 from noisewise.study.log.state import replay
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.own_readings import own_readings
-from noisewise.study.models.sums import inverse_squares, pool
+from noisewise.study.models.fit import inverse_squares, pool
+from noisewise.study.models.scatter import own_readings
 
 NAMES = [f"o{k}" for k in range(12)]
 KINDS = ("known", "counts", "single", "readings", "blocks", "differences", "everything")

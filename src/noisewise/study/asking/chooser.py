@@ -18,7 +18,7 @@ from noisewise.rules.policy import decide
 from noisewise.rules.registry import rule_named
 from noisewise.study.log.specification import PolicyChoice
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.sums import block_places, totals
+from noisewise.study.models.fit import block_places, totals
 
 
 class Chooser:

@@ -7,11 +7,11 @@ import numpy as np
 
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
-from noisewise.study.evidence.foreseen import MoreEvidence
+from noisewise.study.evidence.half_widths import MoreEvidence
 from noisewise.study.inputs.error_bars import COUNTS, KNOWN
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.sums import Sums, inverse_squares, sorted_by, totals
+from noisewise.study.models.fit import Sums, inverse_squares, sorted_by, totals
 
 #: What a suggestion asks for: an option, or the difference of two.
 OPTION, DIFFERENCE = "option", "difference"

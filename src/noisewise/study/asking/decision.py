@@ -24,12 +24,12 @@ from noisewise.study.asking.race import Proposal, propose
 from noisewise.study.asking.reasons import looks_at
 from noisewise.study.asking.under_way import UNNAMED, Imagination, UnderWay
 from noisewise.study.asking.wave import propose_wave
-from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.certificates.bound import Recommended, recommend
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE, PolicyChoice
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.sizes.variance_components import MORE_OPTIONS, MORE_REPEATS
+from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
 
 if TYPE_CHECKING:  # policies are loaded when one has to decide
     from noisewise.study.asking.chooser import Chooser

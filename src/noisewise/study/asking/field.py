@@ -7,10 +7,10 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming, Company, company_in
 from noisewise.study.asking.first_results import largest
-from noisewise.study.evidence.foreseen import Foreseen
+from noisewise.study.evidence.half_widths import Foreseen
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.joint import Joint, Knowledge
+from noisewise.study.models.posterior import Joint, Knowledge
 
 #: Races that count less than this part of the strongest are left out, and so are all beyond so many.
 NEGLIGIBLE, RACES = 0.01, 40

@@ -6,7 +6,7 @@ import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
-from noisewise.study.certificate.bound import Recommended
+from noisewise.study.certificates.bound import Recommended
 from noisewise.study.log.measurements import NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
 

@@ -22,7 +22,7 @@ import numpy as np
 from noisewise.core.model.dense import Floats
 from noisewise.study.asking.first_results import largest
 from noisewise.study.asking.race import Proposal
-from noisewise.study.certificate.bound import Recommended
+from noisewise.study.certificates.bound import Recommended
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.item_order import BATCH, next_places
 from noisewise.study.log.measurements import KINDS, NOBODY, Codes

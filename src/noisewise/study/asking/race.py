@@ -18,7 +18,7 @@ know neither eps nor a prior: it lowers the bound itself.
                 with deviations:     the same of both parts of h_k (`Knowledge`), T of each part its own
      7  return argmax over a of  Σ_k w_k·(h_k - h'_k) / cost_a
 
-Where options share nothing the fall is that of the certificate's own half-width (`evidence/foreseen.py`): in
+Where options share nothing the fall is that of the certificate's own half-width (`half_widths`): in
 it are the true variance of shares, what the recommended option pays for having been chosen, and how
 multipliers change. T is the exact fall of a variance, whatever comes out; only radii are held fixed. Probes
 that are rated equal are taken by name.
@@ -45,7 +45,7 @@ from noisewise.core.model.dense import Floats
 from noisewise.study.asking.coming import DIFFERENCE, Coming, company_in
 from noisewise.study.asking.field import Field, field_of
 from noisewise.study.asking.first_results import first_result, largest
-from noisewise.study.certificate.bound import Recommended
+from noisewise.study.certificates.bound import Recommended
 from noisewise.study.log.measurements import NOBODY, Codes
 from noisewise.study.models.analysis import Analysis
 

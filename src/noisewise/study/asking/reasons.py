@@ -10,12 +10,12 @@ from noisewise.core.support.words import ordinal, usual_measurements
 from noisewise.study.asking.coming import with_scatter
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.under_way import UnderWay
-from noisewise.study.certificate.bound import Recommended
+from noisewise.study.certificates.bound import Recommended
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import display_errors
-from noisewise.study.models.sizes.variance_components import MORE_OPTIONS, MORE_REPEATS
+from noisewise.study.models.fit import display_errors
+from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
 
 #: What is estimated from more options, and from repeats.
 LACKED = {

@@ -10,7 +10,7 @@ from noisewise.study.asking.policy import checked
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import Reasons
 from noisewise.study.asking.under_way import UNNAMED, UnderWay, all_under_way
-from noisewise.study.certificate.bound import Recommended
+from noisewise.study.certificates.bound import Recommended
 from noisewise.study.log.events import Event
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE

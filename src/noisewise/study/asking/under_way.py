@@ -17,13 +17,12 @@ from noisewise.study.asking.coming import (
     expected_noise,
 )
 from noisewise.study.asking.what_if import More, WhatIf, condensed, with_more
-from noisewise.study.evidence.foreseen import expected_above
-from noisewise.study.evidence.separate import SeparateOptions
+from noisewise.study.evidence.half_widths import SeparateOptions, expected_above
 from noisewise.study.intake.answers import blocks_named
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Columns
 from noisewise.study.log.state import Job
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.sizes.variance_components import Sizes
+from noisewise.study.models.variance_components import Sizes
 
 #: Begins the names of blocks that have none yet: no block of a study begins so.
 UNNAMED = "\0"

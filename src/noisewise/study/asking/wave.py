@@ -30,7 +30,7 @@ from noisewise.study.asking.first_results import by_price, first_largest, larges
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import looks_at
 from noisewise.study.asking.under_way import UnderWay
-from noisewise.study.certificate.bound import Recommended
+from noisewise.study.certificates.bound import Recommended
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.models.analysis import Analysis
 

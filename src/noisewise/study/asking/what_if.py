@@ -11,9 +11,8 @@ from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READ
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.fit import reference_place
-from noisewise.study.models.sizes.variance_components import Sizes
-from noisewise.study.models.sums import block_places, totals
+from noisewise.study.models.fit import block_places, reference_place, totals
+from noisewise.study.models.variance_components import Sizes
 
 
 class WhatIf(Analysis):

@@ -7,7 +7,7 @@ exceeds x with probability 1/x at most. Those of several kinds multiply, so thei
 Means are written as distances: ``m = estimate + side·z``. With side ``UP`` the mean is suspected to lie above
 what was measured (this is asked of rivals), with ``DOWN`` below it (of the recommended option); a large z
 lies far out on the suspected side. As a function of z the logarithm never falls, so that what a level leaves
-possible ends at one point, its reach (`reach.py`); of most kinds it is convex, too.
+possible ends at one point, its reach (`limits`); of most kinds it is convex, too.
 """
 
 from abc import ABC, abstractmethod

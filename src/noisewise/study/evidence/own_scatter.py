@@ -22,7 +22,7 @@ readings themselves knows more, and by choosing among options can make products 
 its supremum over all of an option's readings, also those that will never be made, exceeds x with probability
 1/x at most, whoever chooses; and suprema of different options are independent (`levels.py`). For the same
 reason it does not multiply with other evidence about the same option: with fixed weights v + v' = 1 the
-larger of ``v·sup E`` and ``v'·sup E'`` exceeds x with probability 1/x at most (`tables.py`).
+larger of ``v·sup E`` and ``v'·sup E'`` exceeds x with probability 1/x at most (`limits`).
 
 The evidence grows with d, but not beyond all limits: few readings exclude nothing. It is not convex either.
 """

@@ -10,7 +10,7 @@ from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 
 #: In the place of a number: to be found from the measurements, by restricted likelihood.
 ESTIMATE = "estimate"
-#: How often bounds may be looked at: see `noisewise.study.models.once`.
+#: How often bounds may be looked at: see `noisewise.study.models.one_look`.
 ANY_TIME, ONCE = LOOKS = ("any time", "once")
 #: What a specification may leave out.
 SIZES = ("deviation", "extra_scatter")
@@ -21,7 +21,7 @@ Size = float | str | None
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What a log has to know of a model; all else is in its class (`noisewise.study.models.kinds`)."""
+    """What a log has to know of a model; all else is in its class (`noisewise.study.models`)."""
 
     name: str
     uses_features: bool = False

@@ -100,7 +100,7 @@ class State:
         self.looks = specification.looks or ANY_TIME
         self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
-        self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.tables`
+        self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.limits`
         self.quick_tables: Any = None  # the same for many looks in a row
         self.centres: Any = (
             None  # of options whose errors have any tails, see `option_evidence.robust_centres`

@@ -1,6 +1,12 @@
-"""What the measurements say at one moment, computed once: standard errors, sums, fits."""
+"""What the measurements say at one moment, computed once: standard errors, sums, fits.
+
+All models by name: every module of `noisewise.study.models.kinds` is loaded and registers its class.
+"""
 
 import functools
+import importlib
+import pkgutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,27 +17,34 @@ from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.measurements import KINDS, Columns
+from noisewise.study.log.model_choice import add_model
 from noisewise.study.log.specification import HEAVY, POOLED
 from noisewise.study.log.state import State
-from noisewise.study.models.boundary import CONNECTED, LIMITS, LIMITS_OF_SIZES, LITTLE, Shares
-from noisewise.study.models.fit import Fit
-from noisewise.study.models.levels import display_levels
-from noisewise.study.models.once import ONE_LOOK_LIMITS, Errors, OneLook
-from noisewise.study.models.option_evidence import recentred, robust_centres
-from noisewise.study.models.own_readings import (
+from noisewise.study.models.fit import Fit, Sums, display_levels, pool
+from noisewise.study.models.independent import recentred, robust_centres
+from noisewise.study.models.model import (
+    CONNECTED,
+    LIMITS,
+    LIMITS_OF_SIZES,
+    LITTLE,
+    BoundaryCase,
+    Shares,
+    StudyModel,
+)
+from noisewise.study.models.one_look import ONE_LOOK_LIMITS, Errors, OneLook
+from noisewise.study.models.scatter import (
     OwnReadings,
+    Sigmas,
     begins_pooled,
     has_own_scatter,
     is_linked,
     own_readings,
     own_rows,
+    settle,
     shares_nothing,
+    widened,
 )
-from noisewise.study.models.registry import model_of
-from noisewise.study.models.scatter import Sigmas, settle, widened
-from noisewise.study.models.sizes.variance_components import Likelihood, Sizes, settle_sizes
-from noisewise.study.models.study_model import BoundaryCase
-from noisewise.study.models.sums import Sums, pool
+from noisewise.study.models.variance_components import Likelihood, Sizes, settle_sizes
 
 
 class Analysis:
@@ -293,3 +306,28 @@ class Analysis:
         sums = self.pooled(columns, np.ones(columns.value.size))
         fit = self.model.scatter_fit(sums)
         return fit.squares(sums), columns.value.size - fit.rank
+
+
+_CLASSES: dict[str, type[StudyModel]] = {}
+
+
+def register(model: type[StudyModel]) -> None:
+    """Make a model known by its name."""
+    _CLASSES[model.facts.name] = model
+    add_model(model.facts)
+
+
+def model_of(state: State) -> StudyModel:
+    """The present model of a study."""
+    return _CLASSES[state.model.facts.name](state)
+
+
+def _load_all() -> None:
+    for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if (
+            model := getattr(importlib.import_module(f"{__package__}.{found.name}"), "MODEL", None)
+        ) is not None:
+            register(model)
+
+
+_load_all()

@@ -25,16 +25,25 @@ of all options, so the one with the smallest ``xᵀ(V + P)x`` counts. Two famili
 import functools
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Codes
-from noisewise.study.models.boundary import Shares, Tuning
-from noisewise.study.models.fit import Fit
+from noisewise.study.models.fit import Fit, Sums, totals
+from noisewise.study.models.model import Shares
 from noisewise.study.models.solver import GROUND, Gaussian, Layout, Observations, Targets
-from noisewise.study.models.sums import Sums, totals
+
+
+class Tuning(NamedTuple):
+    """One choice of P, and its share of δ."""
+
+    on_pair: float  # ρ, times 1/resolution²
+    elsewhere: float  # Λ, times 1/resolution²
+    share: float
+
 
 #: Its name in a certificate.
 CONTRASTS = "contrasts"

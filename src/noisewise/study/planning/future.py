@@ -19,7 +19,7 @@ from noisewise.study.asking.decision import Decider
 from noisewise.study.asking.item_race import ItemRace
 from noisewise.study.asking.under_way import UNNAMED
 from noisewise.study.asking.what_if import More, WhatIf, with_more
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 from noisewise.study.intake.item_entry import content_of
 from noisewise.study.log.events import Event
 from noisewise.study.log.item_order import next_places
@@ -27,8 +27,8 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.own_readings import has_own_scatter
-from noisewise.study.models.sizes.variance_components import Sizes
+from noisewise.study.models.scatter import has_own_scatter
+from noisewise.study.models.variance_components import Sizes
 from noisewise.study.planning.coming_blocks import ComingBlocks
 from noisewise.study.planning.levels import NoiseLevels
 

@@ -16,10 +16,9 @@ from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_manner, u
 from noisewise.study.asking.decision import some_allowed
 from noisewise.study.asking.item_race import batch_of
 from noisewise.study.asking.what_if import WhatIf, condensed
-from noisewise.study.certificate.bound import recommend
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.notebook import WithLeague
-from noisewise.study.evidence.separate import SeparateOptions
+from noisewise.study.certificates.bound import recommend
+from noisewise.study.certificates.certificate import Certificate, WithLeague
+from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.amounts import name_of
@@ -27,7 +26,7 @@ from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
-from noisewise.study.models.sizes.variance_components import Likelihood, Sizes
+from noisewise.study.models.variance_components import Likelihood, Sizes
 from noisewise.study.planning.coming_blocks import ComingBlocks, coming_blocks
 from noisewise.study.planning.future import FutureSetting, ItemSetting, Outcome
 from noisewise.study.planning.levels import Noise, NoiseLevels, Priced, by_cost, by_share

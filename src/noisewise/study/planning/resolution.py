@@ -11,7 +11,7 @@ from noisewise.study.inputs.error_bars import COUNTS, ITEMS
 from noisewise.study.log.amounts import amount
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import difference_errors
+from noisewise.study.models.fit import difference_errors
 
 #: The quantile of the normal distribution for a probability of 80 %.
 FOUR_IN_FIVE = 0.8416

@@ -22,12 +22,12 @@ from noisewise.study.asking.policy import racing
 from noisewise.study.asking.race import Proposal
 from noisewise.study.asking.reasons import HARDLY
 from noisewise.study.asking.under_way import UNNAMED, Imagination, all_under_way
-from noisewise.study.certificate.bound import Recommended, recommend
+from noisewise.study.certificates.bound import Recommended, recommend
 from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import display_errors
+from noisewise.study.models.fit import display_errors
 from noisewise.study.planning.ledger import information_of_last
 
 

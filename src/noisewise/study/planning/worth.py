@@ -11,11 +11,11 @@ from noisewise.core.support.checks import check_choice
 from noisewise.core.support.remarks import progress
 from noisewise.core.support.words import as_html, counted, number, percent
 from noisewise.study.asking.what_if import WhatIf
-from noisewise.study.certificate.bound import recommend
+from noisewise.study.certificates.bound import recommend
 from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.own_readings import has_own_scatter
+from noisewise.study.models.scatter import has_own_scatter
 from noisewise.study.planning.ledger import information
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.

@@ -9,7 +9,7 @@ from typing import Any, cast
 from noisewise.core.support.checks import nearest
 from noisewise.core.support.ranges import AMOUNT, COUNT, check_count_within, check_within
 from noisewise.core.support.words import counted, number
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.running.studied import Runnable
 
 CERTIFIED, SPENT = "certified", "spent"

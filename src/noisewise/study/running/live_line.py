@@ -5,7 +5,7 @@ import sys
 import time
 
 from noisewise.core.support.words import counted
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.running.limits import Limits
 from noisewise.study.running.studied import Runnable
 

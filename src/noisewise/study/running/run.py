@@ -24,7 +24,7 @@ from noisewise.core.support.checks import check_choice
 from noisewise.core.support.ranges import AMOUNT, COUNT, check_count_within, check_within
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import counted
-from noisewise.study.certificate.certificate import Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.log.jobs import OPEN, Job
 from noisewise.study.running.attempts import Attempt
 from noisewise.study.running.crews import Crew, Finished

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from noisewise.core.support.words import counted
-from noisewise.study.certificate.certificate import claimed_in
+from noisewise.study.certificates.certificate import claimed_in
 from noisewise.study.creation import compare_certificate, load_study
 from noisewise.study.log.events import events_in, specification_in
 from noisewise.study.log.export import FORMAT, lines_of, parse_log, rebuild_study

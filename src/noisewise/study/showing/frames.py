@@ -8,14 +8,14 @@ import polars as pl
 from noisewise.core.support.checks import check_choice
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import moment
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.claims import may_be_best
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.claims import may_be_best
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.inputs.items import read_values
 from noisewise.study.log.events import Event
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import difference_errors, display_errors, only_differences
+from noisewise.study.models.fit import difference_errors, display_errors, only_differences
 
 FRAMES = ("measurements", "options", "events", "items")
 

@@ -19,10 +19,9 @@ import numpy as np
 import polars as pl
 
 from noisewise.core.support.words import in_unit
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.verdicts import UNDECIDED
+from noisewise.study.certificates.certificate import UNDECIDED, Certificate
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import display_errors, only_differences
+from noisewise.study.models.fit import display_errors, only_differences
 
 #: From which ratio on values on a log scale are drawn on an axis of their own kind.
 WIDE = 4.0

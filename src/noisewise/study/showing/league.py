@@ -13,13 +13,12 @@ from noisewise.core.support.checks import nearest
 from noisewise.core.support.strict_json import plain
 from noisewise.core.support.text import printable
 from noisewise.core.support.words import percent
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.verdicts import UNBOUNDED
+from noisewise.study.certificates.certificate import UNBOUNDED, Certificate
 from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.levels import only_differences
+from noisewise.study.models.fit import only_differences
 from noisewise.study.showing.intervals import comparison, estimates
 
 #: Options that are shown, and the widths of their names and of the chart in a terminal.

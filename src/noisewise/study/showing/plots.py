@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 
 from noisewise.core.support.words import counted, percent
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.check import residuals_to_show
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.check import residuals_to_show
 from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.specification import Specification
 from noisewise.study.models.analysis import Analysis

@@ -2,7 +2,7 @@
 
 The question, the verdict and what to do next come first; then the options, how the bound fell, what was
 worth most, whether the model fits, what it rests on, the log. Everything that is claimed is what the
-certificate says (`noisewise.study.certificate.claims`), which is in the page as JSON as well.
+certificate says (`noisewise.study.certificates.claims`), which is in the page as JSON as well.
 """
 
 import json
@@ -17,9 +17,7 @@ import polars as pl
 
 from noisewise.core.support.version import __version__
 from noisewise.core.support.words import counted, in_unit, percent
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.check import Check
-from noisewise.study.certificate.verdicts import (
+from noisewise.study.certificates.certificate import (
     BOUNDED,
     IN_WORDS,
     NOTHING,
@@ -27,7 +25,9 @@ from noisewise.study.certificate.verdicts import (
     UNBOUNDED,
     UNDECIDED,
     WITHHELD,
+    Certificate,
 )
+from noisewise.study.certificates.check import Check
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis

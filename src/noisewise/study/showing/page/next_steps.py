@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from noisewise.core.support.words import counted
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.check import Check
-from noisewise.study.certificate.verdicts import NOTHING, REACHED, UNBOUNDED, WITHHELD
+from noisewise.study.certificates.certificate import NOTHING, REACHED, UNBOUNDED, WITHHELD, Certificate
+from noisewise.study.certificates.check import Check
 from noisewise.study.log.jobs import Job
 
 #: Suggestions that are named.

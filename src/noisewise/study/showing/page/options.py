@@ -6,9 +6,8 @@ import polars as pl
 
 from noisewise.charts.svg import SHAPES, Scale, Tick, axis_row, interval_row, scale_of
 from noisewise.core.support.words import aligned
-from noisewise.study.certificate.certificate import Certificate
-from noisewise.study.certificate.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT
-from noisewise.study.certificate.verdicts import UNBOUNDED
+from noisewise.study.certificates.certificate import UNBOUNDED, Certificate
+from noisewise.study.certificates.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT
 from noisewise.study.showing.intervals import View
 from noisewise.study.showing.page.elements import NOTHING, Column, figure, folded, table, text
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from noisewise.charts.svg import Plane, Point, Scale, axis_row, band_row, bar_row, scale_of
 from noisewise.core.support.words import about, counted, in_unit, percent
-from noisewise.study.certificate.check import residuals_to_show
+from noisewise.study.certificates.check import residuals_to_show
 from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth

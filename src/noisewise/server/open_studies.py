@@ -1,0 +1,192 @@
+"""The studies of a store, each kept open once for all requests, one at a time on each."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from noisewise.server.problems import ProblemError
+from noisewise.study.creation import begin_study
+from noisewise.study.stores.address import open_store
+from noisewise.study.stores.protocol import MemoryStorage, Storage, StoreChangedError, unknown
+from noisewise.study.study import Study
+
+#: Seconds that a request waits for others on the same study.
+PATIENCE = 30.0
+#: The same for one of many, such as a row of the list: a study at work must not hide the others.
+SHORT_PATIENCE = 1.0
+#: Seconds between two looks at the names of studies.
+LOOK = 1.0
+#: Tables that are kept.
+MOST_FRAMES = 16
+
+
+class OpenStudies:
+    """Open studies by name; each catches up with its log when it is used, so others may write to the store.
+
+    Threads take turns: `use` holds the lock of one study, and of no other.
+    """
+
+    def __init__(
+        self,
+        store: Any,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+        patience: float = PATIENCE,
+    ) -> None:
+        #: The address, for workers that open the store by themselves.
+        self.place = store
+        self.read_only = read_only
+        self.storage: Storage = open_store(store, read_only=read_only)
+        self.clock = clock
+        self._clock, self._patience = clock, patience
+        self._open: dict[str, Study] = {}
+        self._locks: dict[str, threading.RLock] = {}
+        self._frames: dict[tuple[str, str], tuple[int, Any]] = {}
+        self._changing = threading.Lock()
+        self._looked = 0.0
+        #: Called with a study's name after every use that may have changed it.
+        self.watchers: list[Callable[[str], None]] = []
+
+    @property
+    def n_open(self) -> int:
+        """How many studies are open."""
+        return len(self._open)
+
+    def names(self) -> list[str]:
+        """The studies there are now, the oldest first."""
+        return self.storage.names()
+
+    @contextmanager
+    def use(self, name: str, *, write: bool = False, patience: float | None = None) -> Iterator[Study]:
+        """A study, caught up with its log, for this thread alone until the block ends.
+
+        Args:
+            name: Which one; `ProblemError` 404 if there is none.
+            write: Whether the block may change it.
+            patience: Seconds to wait for others; `ProblemError` 503 after that.
+        """
+        patience = self._patience if patience is None else patience
+        if write:
+            self.check_writable()
+        lock = self._lock(name)
+        if not lock.acquire(timeout=patience):
+            raise ProblemError(
+                503,
+                f"others have been working on {name!r} for {patience:g} s; try again.",
+                headers={"Retry-After": "5"},
+            )
+        try:
+            yield self._study(name)
+        except StoreChangedError:
+            self._open.pop(name, None)  # the next request opens what is there now
+            raise
+        finally:
+            lock.release()
+            if write:
+                for watcher in self.watchers:
+                    watcher(name)
+
+    def number(self, name: str, *, patience: float | None = None) -> int:
+        """How many events the log has: the study's version, which is its ETag."""
+        with self.use(name, patience=patience) as study:
+            return study.n_events
+
+    def mark(self, name: str) -> str | None:
+        """What stays with a study when it is renamed: the hash of its first event, or of what it asks."""
+        return self.storage.read(name, 0, 1)[-1].hash.hex()
+
+    def has_mark(self, name: str, mark: str) -> bool:
+        """Whether a study has a mark now, or had it before its first event."""
+        return mark in (self.mark(name), self._start(name))
+
+    def marked(self, mark: str | None, name: str) -> str | None:
+        """The present name of a study that had this name when it was marked; None: it is gone.
+
+        Studies that ask the same have the same mark until each has an event. A mark that fits several since
+        then leads to none of them.
+        """
+        names = self.names()
+        if mark is None:
+            return name if name in names else None
+        likely = [name] if name in names else []
+        if found := next(
+            (one for one in [*likely, *names] if self.mark(one) == mark != self._start(one)), None
+        ):
+            return found
+        started = [one for one in names if self._start(one) == mark]
+        return started[0] if len(started) == 1 else None
+
+    def _start(self, name: str) -> str:
+        """The hash of what a study asks."""
+        return self.storage.read(name, 0, 0)[0].hash.hex()
+
+    def frame(self, study: Study, what: Literal["options", "measurements"]) -> Any:
+        """A table of a study that this thread uses; kept until the study changes."""
+        key, number = (study.name, what), study.n_events
+        with self._changing:  # the table of another study may be forgotten meanwhile
+            kept = self._frames.get(key)
+        if kept is not None and kept[0] == number:
+            return kept[1]
+        frame = study.frame(what)
+        with self._changing:
+            self._frames[key] = number, frame
+            while len(self._frames) > MOST_FRAMES:
+                del self._frames[next(iter(self._frames))]
+        return frame
+
+    def create(self, name: str, *, dry_run: bool = False, **question: Any) -> Study:
+        """Begin a study, or rehearse it; the arguments are those of `create_study`."""
+        self.check_writable()
+        store = MemoryStorage() if dry_run else self.storage
+        return begin_study(store, name, self._clock, **question)
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a study another name."""
+        with self.use(name, write=True):
+            self.storage.rename(name, new)
+            self._open.pop(name, None)
+        with self._changing:
+            self._locks.pop(name, None)
+
+    def check_writable(self) -> None:
+        """Refuse a change where the server only reads."""
+        if self.read_only:
+            raise ProblemError(403, "this server only reads: it was started with --read-only.")
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._open.clear()
+        self.storage.close()
+
+    def _lock(self, name: str) -> threading.RLock:
+        with self._changing:
+            found = self._locks.get(name)
+            fresh = time.monotonic() - self._looked < LOOK
+        if found is not None and fresh:
+            return found
+        names = self.names()
+        self._forget_renamed(names)
+        if name not in names:  # or anybody could fill the memory with locks
+            raise ProblemError(404, str(unknown(name, names).args[0]), error="KeyError")
+        with self._changing:
+            return self._locks.setdefault(name, threading.RLock())
+
+    def _forget_renamed(self, names: list[str]) -> None:
+        """Let go of studies that another process has renamed: their old name may be given to another."""
+        with self._changing:
+            self._looked = time.monotonic()
+            for gone in self._locks.keys() - set(names):
+                del self._locks[gone]
+                self._open.pop(gone, None)
+
+    def _study(self, name: str) -> Study:
+        study = self._open.get(name)
+        if study is None:
+            try:
+                study = self._open[name] = Study(self.storage, name, self._clock)
+            except KeyError as problem:  # renamed meanwhile
+                raise ProblemError(404, str(problem.args[0]), error="KeyError") from None
+        return study

@@ -1,0 +1,398 @@
+"""The pages to look at, and links to the report."""
+
+import asyncio
+import json
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+
+from noisewise.core.support.words import counted
+from noisewise.server.api.answers import name_in
+from noisewise.server.api.bodies import Sharing
+from noisewise.server.api.shares import list_shares, share, unshare
+from noisewise.server.auth.forms import read_form, texts_of
+from noisewise.server.auth.roles import Role, Visitor, needs
+from noisewise.server.open_studies import SHORT_PATIENCE, OpenStudies
+from noisewise.server.pages.log import LogReader
+from noisewise.server.pages.measurements import filled_for
+from noisewise.server.pages.outlook import asked_slots, plan_arguments, worth_in_pictures
+from noisewise.server.pages.parts import HELD, STOP, day_and_time
+from noisewise.server.pages.rendering import rendered
+from noisewise.server.pages.shown import (
+    EVENT_KINDS,
+    headline,
+    memory_of,
+    options_frame,
+    shown_check,
+    shown_measurements,
+    shown_options,
+    shown_overview,
+    studies_of,
+    study_page,
+    used,
+)
+from noisewise.server.pages.studies import (
+    Side,
+    StudyRow,
+    busy_row,
+    compare,
+    studies_page,
+    study_row,
+    unreadable_row,
+)
+from noisewise.server.problems import ProblemError
+from noisewise.server.tasks import DONE, ENDED, WAITING, LongTasks
+from noisewise.study.log.events import numbers_of
+from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
+from noisewise.study.study import Study
+from noisewise.study.surprises import slips_in
+
+#: Seconds for which the first answer waits where no process has to start: what is quick is shown at once.
+AT_ONCE = 0.15
+
+
+class TaskShown(NamedTuple):
+    """How far it is."""
+
+    id: str = ""
+    running: bool = False
+    seconds: int = 0
+    doing: str = ""  # what it is at
+    share: float | None = None  # of that, in per cent
+    result: Any = None
+    refusal: str = ""
+
+
+NOT_ASKED = TaskShown()
+
+
+async def begun(
+    request: Request, segment: str, visitor: Visitor, kind: str, arguments: dict[str, Any]
+) -> TaskShown:
+    """Begin to compute, or find what was begun before; wait a moment for what may be over by then."""
+    tasks: LongTasks = request.app.state.tasks
+    name = name_in(segment)
+    number = await run_in_threadpool(studies_of(request).number, name)
+    task = tasks.begin(kind, name, number, arguments, visitor.token, shared=True)
+    await asyncio.sleep(0)  # its turn may come at once
+    if task.state not in ENDED and not tasks.starts_processes:
+        await asyncio.wait([asyncio.ensure_future(task.over.wait())], timeout=AT_ONCE)
+    told = task.to_plain()
+    doing, share = _progress(told.get("progress"), waiting=task.state == WAITING)
+    return TaskShown(
+        task.id, task.state not in ENDED, int(told["seconds"]), doing, share,
+        task.result if task.state == DONE else None, task.refusal or "",
+    )  # fmt: skip
+
+
+def _progress(told: dict[str, Any] | None, *, waiting: bool) -> tuple[str, float | None]:
+    """What it is at, and how much of that is done."""
+    if told is None:
+        return ("waiting for its turn" if waiting else ""), None
+    done, of = float(told.get("done", 0)), float(told.get("of", 0))
+    return str(told.get("doing", "")), round(100.0 * min(1.0, done / of), 1) if of > 1 else None
+
+
+async def stopped(request: Request, visitor: Visitor, id: str) -> None:
+    """Stop what this visitor began; owners may stop what others began."""
+    tasks: LongTasks = request.app.state.tasks
+    task = tasks.find(id)
+    if task.token != visitor.token and visitor.role != Role.OWNER:
+        raise ProblemError(404, "there is no such task.")
+    await tasks.cancel(task)
+
+
+PAGES = APIRouter(include_in_schema=False)
+VIEWER, OWN = Depends(needs(Role.VIEWER)), Depends(needs(Role.OWNER))
+LOOK = [VIEWER]
+#: After how many measurements the bound is computed for the page of what was worth most.
+LOOKS = 8
+#: Studies with no more options and measurements are quicker than a worker begins.
+SMALL = 500
+_CHARTS = f"{CHARTS}{ROWS_WITH_PICTURES}@media (max-width: 40rem) {{{ON_PHONES}}}"
+
+
+@PAGES.get("/charts.css")
+def charts_style() -> Response:
+    """How charts look: the same rules as in a report."""
+    return Response(_CHARTS, media_type="text/css", headers={"Cache-Control": "max-age=300"})
+
+
+@PAGES.get("/", dependencies=LOOK)
+def all_studies(request: Request) -> HTMLResponse:
+    """All studies, with the state of each."""
+    studies = studies_of(request)
+    rows = [_row(request, studies, name) for name in studies.names()]
+    page = studies_page(rows, request.query_params)
+    return rendered(request, "studies.html", page=page, version=_version(studies))
+
+
+@PAGES.get("/now", dependencies=LOOK)
+def version_of_all(request: Request) -> PlainTextResponse:
+    """A text that changes when anything does, for pages that poll."""
+    return PlainTextResponse(_version(studies_of(request)), headers={"Cache-Control": "no-store"})
+
+
+def _version(studies: OpenStudies) -> str:
+    numbers = []
+    for name in studies.names():
+        try:
+            numbers.append(str(studies.number(name, patience=SHORT_PATIENCE)))
+        except (ValueError, KeyError, OSError, ProblemError):
+            numbers.append("?")
+    return "-".join(numbers)
+
+
+def _row(request: Request, studies: OpenStudies, name: str) -> StudyRow:
+    try:
+        with studies.use(name, patience=SHORT_PATIENCE) as study:
+            return study_row(study, studies.clock())
+    except ProblemError as problem:  # others are at work on it, or have just renamed it
+        return busy_row(name, problem.detail)
+    except (ValueError, KeyError, TypeError, OSError) as problem:
+        return unreadable_row(name, str(problem.args[0]) if problem.args else str(problem))
+
+
+@PAGES.get("/compare", dependencies=LOOK)
+def two_studies(request: Request) -> HTMLResponse:
+    """Two studies side by side."""
+    studies, query = studies_of(request), dict(request.query_params)
+    chosen = [query.get("a", ""), query.get("b", "")]
+    context: dict[str, Any] = {"names": studies.names(), "query": query, "problem": "", "page": None}
+    if not all(chosen):
+        return rendered(request, "compare.html", **context)
+    sides, frames = [], []
+    try:
+        for name in chosen:
+            with studies.use(name) as study:
+                frames.append(options_frame(request, study))
+                sides.append(
+                    Side(name, headline(request, study), study.n_measurements, len(study.options),
+                         study.specification.unit)
+                )  # fmt: skip
+    except ProblemError as problem:
+        return rendered(request, "compare.html", problem.status_code, **context | {"problem": problem.detail})
+    return rendered(request, "compare.html", **context | {"page": compare(sides, frames, query)})
+
+
+@PAGES.get("/s/{study}", dependencies=LOOK)
+def with_slash(request: Request, study: str) -> RedirectResponse:
+    """A study's pages are below it, so its address needs its last stroke; relative, as all are."""
+    return RedirectResponse(f"./{quote(study, safe='')}/")
+
+
+@PAGES.get("/s/{study}/now", dependencies=LOOK)
+def version_of_one(request: Request, study: str) -> PlainTextResponse:
+    """The number of the last event, for pages that poll."""
+    number = studies_of(request).number(name_in(study))
+    return PlainTextResponse(str(number), headers={"Cache-Control": "no-store"})
+
+
+@PAGES.get("/s/{study}/options", dependencies=LOOK)
+def options(request: Request, study: str) -> HTMLResponse:
+    """The table of options."""
+    added = request.query_params.get("added", "")
+    said = ""
+    if added.isdecimal() and len(added) < 12:
+        said = f"{counted(int(added), 'option')} {'was' if int(added) == 1 else 'were'} added."
+    with used(request, study) as opened:
+        return shown_options(request, opened, message=said, message_kind=STOP)
+
+
+@PAGES.get("/s/{study}/measurements", dependencies=LOOK)
+def measurements(request: Request, study: str) -> HTMLResponse:
+    """The table of measurements, and the form that tells one."""
+    with used(request, study) as opened:
+        told = request.query_params.get("told", "")
+        said = _told_in_words(told, request.query_params.get("many", "1")) or _done_in_words(
+            request.query_params.get("q", ""), request.query_params.get("done", "")
+        )
+        form = filled_for(opened, request.query_params.get("what", ""))
+        slips = _slips_in(opened, told)
+        return shown_measurements(
+            request, opened, form=form, just_told=told,
+            message=" ".join([said, *slips]), message_kind=HELD if slips else STOP,
+        )  # fmt: skip
+
+
+def _told_in_words(first: str, many: str) -> str:
+    if not (first.startswith("m-") and first[2:].isdecimal() and len(first) < 20):
+        return "Nothing new was told." if many == "0" else ""
+    several = many.isdecimal() and len(many) < 12 and int(many) > 1
+    return f"{int(many):,} measurements were told, from {first} on." if several else f"{first} was told."
+
+
+def _slips_in(study: Study, told: str) -> list[str]:
+    """What looks like a slip in the measurement that was just told."""
+    state = study.analysis().state
+    if not _told_in_words(told, "1").startswith("m-") or int(told[2:]) > len(state.told):
+        return []
+    return slips_in(state, int(told[2:]))
+
+
+def _done_in_words(which: str, done: str) -> str:
+    if not (which.startswith("m-") and which[2:].isdecimal() and len(which) < 20):
+        return ""
+    words = {"void": f"{which} counts no longer.", "amend": f"{which} was amended."}
+    return words.get(done, "")
+
+
+@PAGES.get("/s/{study}/check", dependencies=LOOK)
+def check(request: Request, study: str) -> HTMLResponse:
+    """Whether the measurements fit."""
+    with used(request, study) as opened:
+        return shown_check(request, opened)
+
+
+@PAGES.get("/s/{study}/plan")
+async def plan(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLResponse:
+    """How many more it will take, and what to do with a slot; a plan is simulated by a worker."""
+    query = dict(request.query_params)
+    shown: dict[str, Any] = {"query": query, "slots": [], "plan_problem": "", "slot_problem": ""}
+    task = NOT_ASKED
+    try:
+        if query.get("do") == "plan":
+            task = await begun(request, study, visitor, "plan page", plan_arguments(query))
+    except (ValueError, KeyError, TypeError) as problem:
+        shown["plan_problem"] = str(problem.args[0]) if problem.args else str(problem)
+
+    def page() -> HTMLResponse:
+        with used(request, study) as opened:
+            if query.get("do") == "slot":
+                try:
+                    shown["slots"] = asked_slots(opened, query)
+                except (ValueError, KeyError, TypeError) as problem:
+                    shown["slot_problem"] = str(problem.args[0]) if problem.args else str(problem)
+            return study_page(request, opened, "plan.html", "Plan", task=task, **shown)
+
+    return await run_in_threadpool(page)
+
+
+@PAGES.get("/s/{study}/worth")
+async def worth(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLResponse:
+    """What each measurement contributed; of a large study a worker computes it."""
+
+    def small() -> TaskShown | None:
+        with used(request, study) as opened:
+            if max(opened.n_measurements, len(opened.options)) > SMALL:
+                return None
+            made = memory_of(request).of(opened, "worth", lambda: worth_in_pictures(opened.worth(LOOKS)))
+            return TaskShown(result=made)
+
+    task = await run_in_threadpool(small)
+    if task is None:
+        task = await begun(request, study, visitor, "worth page", {"looks": LOOKS})
+
+    def page() -> HTMLResponse:
+        with used(request, study) as opened:
+            return study_page(request, opened, "worth.html", "Worth", task=task)
+
+    return await run_in_threadpool(page)
+
+
+@PAGES.get("/s/{study}/log", dependencies=LOOK)
+def log(request: Request, study: str) -> HTMLResponse:
+    """The events."""
+    with used(request, study) as opened:
+        storage, name = studies_of(request).storage, opened.name
+
+        def tells() -> list[int]:
+            return memory_of(request).of(opened, "tells", lambda: numbers_of(storage, name, "tell"))
+
+        page = LogReader(opened, storage, tells).page(request.query_params, EVENT_KINDS)
+        return study_page(request, opened, "log.html", "Log", page=page)
+
+
+@PAGES.get("/s/{study}/", dependencies=LOOK)
+def overview(request: Request, study: str) -> HTMLResponse:
+    """The first page of a study."""
+    with used(request, study) as opened:
+        made = "The study was made." if request.query_params.get("made") else ""
+        return shown_overview(request, opened, message=made, message_kind=STOP)
+
+
+class ShareShown(NamedTuple):
+    """A link that is valid."""
+
+    id: str
+    name: str
+    made: str
+
+
+@PAGES.get("/s/{study}/report")
+async def report(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLResponse:
+    """The report: computed when it is asked for, then opened or downloaded; and its links."""
+    asked = request.query_params.get("do") == "report"
+    planned = bool(request.query_params.get("plan"))
+    task = NOT_ASKED
+    if asked:
+        task = await begun(request, study, visitor, "report", {"plan": True} if planned else {})
+    told = STOP if request.query_params.get("revoked") else ""
+    return await _report_page(
+        request, study, visitor, task=task, planned=planned,
+        message="The link is valid no longer." if told else "", message_kind=told or HELD,
+    )  # fmt: skip
+
+
+@PAGES.post("/s/{study}/share")
+async def share_report(request: Request, study: str, visitor: Visitor = OWN) -> Response:
+    """Make a link; its address is shown here and nowhere else."""
+    studies_of(request).check_writable()
+    name = texts_of(await read_form(request)).get("name", "").strip()
+    if not name or len(name) > 1000:
+        why = "Say whom the link is for, in a few words: by that you know it again when you revoke it."
+        return await _report_page(request, study, visitor, message=why, status=422)
+    try:
+        made = await run_in_threadpool(share, request, study, Sharing(name=name), visitor)
+    except ValueError as problem:
+        return await _report_page(request, study, visitor, message=str(problem), status=422)
+    secret = str(_content(made)["path"]).rpartition("/")[2]
+    return await _report_page(request, study, visitor, secret=secret, shared_with=name)
+
+
+@PAGES.post("/s/{study}/unshare")
+async def unshare_report(request: Request, study: str, visitor: Visitor = OWN) -> Response:
+    """Let a link be valid no longer."""
+    studies_of(request).check_writable()
+    id = texts_of(await read_form(request)).get("id", "")
+    await run_in_threadpool(unshare, request, study, id, visitor)
+    return RedirectResponse("report?revoked=1#links", 303)
+
+
+async def _report_page(
+    request: Request, study: str, visitor: Visitor, *, secret: str = "", shared_with: str = "", **more: Any
+) -> HTMLResponse:
+    shown: dict[str, Any] = {
+        "task": NOT_ASKED,
+        "planned": False,
+        "secret": secret,
+        "shared_with": shared_with,
+    } | more
+
+    def page() -> HTMLResponse:
+        links = _links(request, study, visitor)
+        with used(request, study) as opened:
+            return study_page(request, opened, "report.html", "Report", links=links, **shown)
+
+    return await run_in_threadpool(page)
+
+
+def _links(request: Request, study: str, visitor: Visitor) -> list[ShareShown] | None:
+    """The links that are valid, for owners; None: there can be none."""
+    if not visitor.may_correct:
+        return None
+    try:
+        rows = _content(list_shares(request, study, visitor))["shares"]
+    except ProblemError as problem:
+        if problem.status_code == 404:
+            raise
+        return None
+    return [ShareShown(row["id"], row["name"], day_and_time(row["made"])) for row in rows]
+
+
+def _content(answer: Response) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(bytes(answer.body))
+    return found

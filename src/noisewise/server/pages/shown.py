@@ -1,0 +1,225 @@
+"""A page of one study: what all of them have on top, filled with what each shows."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+import polars as pl
+from fastapi import Request
+from starlette.responses import HTMLResponse
+
+from noisewise.server.api.answers import name_in
+from noisewise.server.open_studies import OpenStudies
+from noisewise.server.pages.check import LONG, check_page
+from noisewise.server.pages.measurements import BESIDE, filled_with, kinds_for, measurements_page
+from noisewise.server.pages.options import options_page
+from noisewise.server.pages.overview import SLOW, CourseSoFar, overview_of, suggested_as
+from noisewise.server.pages.parts import HELD, Headline, headline_of, since
+from noisewise.server.pages.rendering import SentForms, rendered
+from noisewise.server.pages.studies import question_of
+from noisewise.study.certificates.check import check_fit
+from noisewise.study.showing.intervals import view_of
+from noisewise.study.study import Study
+
+#: Studies whose pages are remembered.
+MOST_REMEMBERED = 64
+Made = TypeVar("Made")
+
+
+class PageMemory:
+    """By study: what belongs to its present log, and the course of its bound, which outlives it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_name: OrderedDict[str, tuple[str, dict[str, Any], CourseSoFar]] = OrderedDict()
+
+    def course(self, study: Study) -> CourseSoFar:
+        """How the bound of a study fell, as far as it was computed."""
+        return self._entry(study)[2]
+
+    def of(self, study: Study, what: str, make: Callable[[], Made]) -> Made:
+        """Something that follows from the log alone; made anew when that goes on."""
+        made = self._entry(study)[1]
+        if what not in made:
+            made[what] = make()
+        found: Made = made[what]
+        return found
+
+    def knows(self, study: Study, what: str) -> bool:
+        """Whether something was made since the log went on."""
+        return what in self._entry(study)[1]
+
+    def _entry(self, study: Study) -> tuple[str, dict[str, Any], CourseSoFar]:
+        with self._lock:
+            head, name = study.head, study.name
+            entry = self._by_name.get(name)
+            if entry is None or entry[0] != head:
+                entry = self._by_name[name] = (head, {}, CourseSoFar() if entry is None else entry[2])
+            self._by_name.move_to_end(name)
+            while len(self._by_name) > MOST_REMEMBERED:
+                self._by_name.popitem(last=False)
+            return entry
+
+
+#: Options that a field offers as one types.
+MOST_OFFERED = 1000
+
+#: Kinds of events, which are those of the stream that pages listen to.
+EVENT_KINDS = (
+    "tell",
+    "ask",
+    "fail",
+    "release",
+    "void",
+    "amend",
+    "exclude",
+    "include",
+    "add",
+    "policy",
+    "switch",
+)
+
+
+def studies_of(request: Request) -> OpenStudies:
+    """The studies that this server has open."""
+    found: OpenStudies = request.app.state.studies
+    return found
+
+
+def used(request: Request, segment: str, *, write: bool = False) -> AbstractContextManager[Study]:
+    """The study that a part of an address means, for this thread alone until the block ends."""
+    return studies_of(request).use(name_in(segment), write=write)
+
+
+def sent_forms(request: Request) -> SentForms:
+    """Where forms of this server's pages led to."""
+    state = request.app.state
+    if not hasattr(state, "sent_forms"):
+        state.sent_forms = SentForms()
+    found: SentForms = state.sent_forms
+    return found
+
+
+def memory_of(request: Request) -> PageMemory:
+    """What was computed for pages of this server."""
+    state = request.app.state
+    if not hasattr(state, "page_memory"):
+        state.page_memory = PageMemory()
+    found: PageMemory = state.page_memory
+    return found
+
+
+def headline(request: Request, study: Study) -> Headline:
+    """The certificate on top of every page."""
+    return memory_of(request).of(study, "headline", lambda: headline_of(study.certificate()))
+
+
+def options_frame(request: Request, study: Study) -> pl.DataFrame:
+    """The table of options, which takes long to make where there are many."""
+    return memory_of(request).of(study, "options", lambda: study.frame("options"))
+
+
+def study_page(
+    request: Request,
+    study: Study,
+    template: str,
+    tab: str,
+    *,
+    message: str = "",
+    message_kind: str = HELD,
+    status: int = 200,
+    **more: Any,
+) -> HTMLResponse:
+    """One page of a study.
+
+    Args:
+        request: Who asks for it.
+        study: The study, held by this thread.
+        template: The page.
+        tab: The title of the page among those of the study.
+        message: A sentence on top: what was done, or why it was refused.
+        message_kind: Its light.
+        status: Of the answer.
+        more: What the template shows.
+    """
+    certificate, events = study.certificate(), study.n_events
+    tabs = [
+        ("", "Overview", None),
+        ("options", "Options", len(study.options)),
+        ("measurements", "Measurements", len(study.analysis().state.told)),
+        ("check", "Check", None),
+        ("plan", "Plan", None),
+        ("worth", "Worth", None),
+        ("report", "Report", None),
+        ("log", "Log", events),
+    ]
+    context = {
+        "study": study.name,
+        "question": question_of(study, certificate),
+        "event": events,
+        "since": since(study.last_change, request.app.state.studies.clock()),
+        "tabs": tabs,
+        "tab_title": tab,
+        "headline": headline(request, study),
+        "event_kinds": EVENT_KINDS,
+        "measured": certificate.n_measurements,
+        "n_options": len(study.options),
+        "message": message,
+        "message_kind": message_kind,
+    }
+    return rendered(request, template, status, **(context | more))
+
+
+def shown_overview(request: Request, study: Study, **top: Any) -> HTMLResponse:
+    """The first page, with a message on top."""
+    memory = memory_of(request)
+    asked = request.headers.get("hx-trigger") == "next" or "next" in request.query_params
+    page = overview_of(
+        study,
+        study.certificate(),
+        memory.course(study),
+        lambda what, make: memory.of(study, what, make),
+        suggest=asked or len(study.options) <= SLOW or memory.knows(study, suggested_as(study)),
+    )
+    return study_page(request, study, "overview.html", "Overview", page=page, **top)
+
+
+def shown_options(request: Request, study: Study, **top: Any) -> HTMLResponse:
+    """The table of options, with a message on top."""
+    memory, certificate = memory_of(request), study.certificate()
+    frame = options_frame(request, study)
+    view = memory.of(study, "view", lambda: view_of(study.analysis(), certificate))
+    page = options_page(frame, view, certificate, request.query_params)
+    changing = request.query_params.get("change", "")
+    return study_page(request, study, "options.html", "Options", page=page, changing=changing, **top)
+
+
+def shown_measurements(
+    request: Request, study: Study, *, form: dict[str, str], just_told: str = "", fix: str = "", **top: Any
+) -> HTMLResponse:
+    """The table of measurements, with what somebody has filled in."""
+    query = dict(request.query_params) | ({"fix": fix} if fix else {})
+    names = [job.id for job in study.pending] + study.options
+    page = measurements_page(study, query)
+    fixed = (
+        {} if page.fixing is None else filled_with(study.analysis().state.told[int(page.fixing.id[2:]) - 1])
+    )
+    return study_page(
+        request, study, "measurements.html", "Measurements",
+        page=page, form=form, names=names[:MOST_OFFERED], kinds=kinds_for(study),
+        fixed=form if form.get("measurement") else fixed, beside=BESIDE,
+        just_told=just_told, **top,
+    )  # fmt: skip
+
+
+def shown_check(request: Request, study: Study, **top: Any) -> HTMLResponse:
+    """The check, with a message on top."""
+    memory, analysis = memory_of(request), study.analysis()
+    asked = request.headers.get("hx-trigger") == "check" or "causes" in request.query_params
+    if asked or analysis.columns.value.size <= LONG or memory.knows(study, "check"):
+        page = memory.of(study, "check", lambda: check_page(study.check(), analysis))
+    else:
+        page = memory.of(study, "first check", lambda: check_page(check_fit(analysis), analysis))
+    return study_page(request, study, "check.html", "Check", page=page, **top)

@@ -1,0 +1,183 @@
+"""Refusals: a sentence, its HTTP status, and the problem document that carries both."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from noisewise.core.support.text import printable
+from noisewise.study.intake.told_before import ToldOtherwiseError
+from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
+
+PROBLEM_TYPE = "application/problem+json"
+
+
+class ProblemError(HTTPException):
+    """A refusal of a request; ``detail`` is one sentence for people."""
+
+    def __init__(
+        self, status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        super().__init__(status, detail, headers)
+        #: What a program wants to know besides.
+        self.more = more
+
+
+def problem_body(status: int, detail: str, **more: Any) -> dict[str, Any]:
+    """The content of a problem document."""
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+    } | more
+
+
+def problem_response(
+    status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> JSONResponse:
+    """A problem document."""
+    return JSONResponse(
+        problem_body(status, detail, **more), status, headers=headers, media_type=PROBLEM_TYPE
+    )
+
+
+#: What a study raises, the most special first.
+RAISED = (ToldOtherwiseError, NameTakenError, DamagedError, KeyError, TypeError, ValueError)
+Handler = Callable[[Request, Exception], Response]
+#: Makes a page of a status and a sentence, for somebody who looks at it; None: a program does.
+AsPage = Callable[[Request, int, str], Response | None]
+LOG = logging.getLogger("noisewise.server")
+#: Errors of a request that a problem document names.
+MOST_NAMED = 20
+#: Steps of a fault that its log has.
+MOST_STEPS = 20
+#: Sentences where the framework has only a number.
+SENTENCES = {
+    404: "there is nothing at this address.",
+    405: "this address does not take that method.",
+    400: "the body cannot be read.",
+}
+
+
+def answer_refusals(app: FastAPI, page: AsPage | None = None) -> None:
+    """Answer every error of the app with a problem document, or with a page where a browser shows it."""
+
+    def shown(handler: Handler) -> Handler:
+        def answer(request: Request, problem: Exception) -> Response:
+            document = handler(request, problem)
+            detail = json.loads(bytes(document.body))["detail"]
+            as_page = None if page is None else page(request, document.status_code, detail)
+            return document if as_page is None else as_page
+
+        return answer
+
+    app.add_exception_handler(RequestValidationError, shown(_invalid))
+    app.add_exception_handler(HTTPException, shown(_refused))
+    for bad_input in (ValueError, KeyError, TypeError):
+        app.add_exception_handler(bad_input, shown(_bad_input))
+    for of_store in (OSError, LogMovedOnError, DamagedError):
+        app.add_exception_handler(of_store, shown(_of_store))
+    app.add_exception_handler(RecursionError, shown(_too_deep))
+    app.add_exception_handler(Exception, shown(_fault))
+
+
+def _refused(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, HTTPException)
+    more = problem.more if isinstance(problem, ProblemError) else {}
+    ours = isinstance(problem, ProblemError)
+    said = problem.detail if ours else SENTENCES.get(problem.status_code, problem.detail)
+    return problem_response(problem.status_code, printable(said), problem.headers, **more)
+
+
+def _invalid(request: Request, problem: Exception) -> Response:
+    """A body, a query or a path that is not of the declared types."""
+    assert isinstance(problem, RequestValidationError)
+    found = problem.errors()
+    if any(error["type"] == "json_invalid" for error in found):
+        return problem_response(400, "the body is no JSON; nothing was changed.")
+    if isinstance(problem.body, bytes) and problem.body:  # the framework reads as JSON only what says so
+        return problem_response(
+            422,
+            "the body must say that it is JSON: send Content-Type: application/json. Nothing was changed.",
+        )
+    return _refused(request, invalid(found, problem.body))
+
+
+def invalid(found: Sequence[Any], body: Any) -> ProblemError:
+    """The refusal of a request with these errors, as pydantic lists them."""
+    said: dict[str, list[str]] = {}
+    for error in found:
+        what = str(error["msg"]).rstrip(".")
+        said.setdefault(_place(error, body), []).append(what[:1].lower() + what[1:])
+    errors = [
+        {"where": printable(where), "what": printable(" or ".join(dict.fromkeys(whats)))}
+        for where, whats in list(said.items())[:MOST_NAMED]
+    ]
+    more = f" ({len(said) - 1} more are listed)" if len(said) > 1 else ""
+    return ProblemError(422, f"`{errors[0]['where']}`: {errors[0]['what']}{more}.", errors=errors)
+
+
+def _place(error: Any, body: Any) -> str:
+    """Where in the request it is; names of alternatives are no places."""
+    first, *parts = error["loc"] or ("body",)
+    if first != "body":
+        return str(parts[0] if parts else first)
+    here, place = body, []
+    for at, part in enumerate(parts):
+        listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
+        if listed or (isinstance(here, dict) and part in here):
+            here = here[part]
+        elif at < len(parts) - 1 or error["type"] != "missing":
+            continue
+        place.append(str(part))
+    return ".".join(place) or "body"
+
+
+def _bad_input(request: Request, problem: Exception) -> Response:
+    """What the study refuses, in its own words."""
+    said = problem.args[0] if problem.args else problem
+    taken = isinstance(problem, ToldOtherwiseError | NameTakenError)
+    return problem_response(409 if taken else 422, sentence(said), error=error_name(problem))
+
+
+def error_name(problem: Exception) -> str:
+    """What a study raised, by the name of what a client raises in its turn."""
+    return next(one.__name__ for one in RAISED if isinstance(problem, one))
+
+
+def _of_store(request: Request, problem: Exception) -> Response:
+    LOG.error("the store refused: %s", printable(problem))
+    if (
+        request.scope["visitor"].role is None
+    ):  # paths and addresses are not for who has a link, or nothing at all
+        return problem_response(
+            503, "the store cannot be used now; the server's log has the details.", {"Retry-After": "5"}
+        )
+    if isinstance(problem, DamagedError):  # waiting does not help
+        return problem_response(503, sentence(problem), error=error_name(problem))
+    return problem_response(503, sentence(problem), {"Retry-After": "5"})
+
+
+def _too_deep(request: Request, problem: Exception) -> Response:
+    return problem_response(422, "this is nested too deeply to be computed; nothing was changed.")
+
+
+def _fault(request: Request, problem: Exception) -> Response:
+    # The last steps tell; of an endless recursion there are thousands.
+    steps = "".join(traceback.format_exception(problem, limit=-MOST_STEPS))
+    LOG.error("a fault of the server at %s\n%s", printable(request.url.path), steps)
+    return problem_response(500, "a fault of the server; its log has the details.")
+
+
+def sentence(said: Any) -> str:
+    """What was said, as a sentence."""
+    text = printable(said)
+    return text if text.endswith((".", "?", "…")) else f"{text}."

@@ -1,0 +1,448 @@
+"""Tables of how far every option's mean can lie out, at all levels; only those of changed options are new.
+
+A look at a study of a thousand options needs the reach of every option at every level. They depend on an
+option's own measurements alone, so a measurement changes two rows: one on either side.
+
+How far out the mean of an option may lie before the evidence against it reaches a level.
+
+Reaches of options with known error bars, interpolated in the logarithm of their precision.
+
+With z in units of one standard error, the reach at a level is a smooth function of ``log(N·resolution²)``
+alone. So it is searched at a few precisions in every cell of that axis that a study meets, and interpolated
+by Chebyshev polynomials between them: a study of 10^5 options costs no more searches than one of a hundred.
+What is found is widened by more than interpolation errs (`SAFETY`; a test compares).
+"""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise.core.choice.selection import Mask
+from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence
+from noisewise.study.evidence.known import KnownErrorBars
+from noisewise.study.evidence.levels import Levels, above_idle, all_levels
+from noisewise.study.evidence.own_scatter import OwnScatter
+from noisewise.study.log.measurements import Codes
+
+#: With more options than this, reaches are interpolated where they can be.
+PAYS = 40
+#: Options whose reaches are searched together: what fits a processor's cache.
+TOGETHER = 256
+#: In the place of a level of -inf, of which nothing is searched for.
+FLOOR = -20.0
+
+
+class Tables(NamedTuple):
+    """Reaches of all options: -inf where a level leaves nothing possible, inf where nothing was measured."""
+
+    up: Floats  # (n, levels): of rivals, at `Levels.left`
+    down: Floats  # (n, levels): of the recommended option, at `Levels.spent`
+    ends: Floats  # (n, 3): at level 0 upwards, at level 0 downwards, at the cap downwards
+    limited: Mask  # (n,): whether scatter is known by an upper limit only
+    concave: Mask  # (n,): whether a row is concave in the level, as that of a single kind is
+    facts: Floats  # (n, …): what each row was made from
+    made_for: tuple[object, ...]
+
+    def of(self, options: Codes) -> "Tables":
+        """The rows of some options."""
+        parts: Any = (part[options] for part in self[:-1])
+        return Tables._make((*parts, self.made_for))
+
+
+def joined(rows: Sequence[Tables]) -> Tables:
+    """Rows of several tables of the same form, one below the other."""
+    parts: Any = (np.concatenate(part) for part in zip(*(some[:-1] for some in rows), strict=True))
+    return Tables._make((*parts, rows[0].made_for))
+
+
+def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None, pays: int = PAYS) -> Tables:
+    """All reaches; rows of options that did not change are taken from earlier tables.
+
+    Args:
+        kinds: The evidence.
+        levels: At which reaches are needed.
+        before: Earlier tables of the same study.
+        pays: With more options than this, reaches are interpolated where they can be.
+    """
+    facts = np.concatenate([kind.facts for kind in kinds], axis=1)
+    signatures = tuple(kind.signature for kind in kinds)
+    made_for = (pays, signatures, levels.stacks, *(part.tobytes() for part in all_levels(levels)))
+    n, width = facts.shape[0], levels.spent.size
+    measured = np.any([kind.holds() for kind in kinds], axis=0)
+    if before is not None and before.made_for == made_for and before.facts.shape == facts.shape:
+        changed = (before.facts != facts).any(axis=1)
+        if not changed.any():
+            return before
+        # Whole tables are copied faster than rows of them.
+        up, down, ends = before.up.copy(), before.down.copy(), before.ends.copy()
+        up[changed] = down[changed] = ends[changed] = np.inf
+        measured &= changed
+    else:
+        up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
+    fresh = np.flatnonzero(measured)
+    limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
+    rows = functools.partial(_rows, kinds, levels=levels, limited=limited, at_a_glance=pays == 0)
+    convex = all(kind.convex for kind in kinds)
+    concave = ~(limited & several) & convex
+    if not convex:
+        rows = functools.partial(_idling, kinds, levels=levels, limited=limited)
+    if levels.stacks is not None:
+        rows = functools.partial(_weighed, kinds, levels=levels, limited=limited, at_a_glance=pays == 0)
+        concave = np.zeros(n, dtype=bool)
+    simple = _simple(kinds, fresh) if levels.stacks is None else fresh[:0]
+    if simple.size > pays:
+        up[simple], down[simple], ends[simple] = rows(simple, quickly=True)
+        fresh = np.setdiff1d(fresh, simple, assume_unique=True)
+    one_each, like = _alike(facts, fresh)
+    for first in range(0, one_each.size, TOGETHER):
+        some = one_each[first : first + TOGETHER]
+        up[some], down[some], ends[some] = rows(some)
+    for part in (up, down, ends):
+        part[fresh] = part[like]
+    return Tables(up, down, ends, limited, concave, facts, made_for)
+
+
+def _alike(facts: Floats, options: Codes) -> tuple[Codes, Codes]:
+    """One option for each different row of facts, and for every option the one that it is like.
+
+    Among very many options that were tried equally often, most are like others.
+    """
+    if options.size <= TOGETHER:
+        return options, options
+    _, first, inverse = np.unique(facts[options], axis=0, return_index=True, return_inverse=True)
+    return options[first], options[first[inverse.reshape(-1)]]
+
+
+def _simple(kinds: Sequence[Kind], options: Codes) -> Codes:
+    """Those that have known error bars and nothing else."""
+    if len(kinds) != 1 or not isinstance(kinds[0], KnownErrorBars):
+        return options[:0]
+    return np.asarray(options[kinds[0].facts[options, 1] == 0.0])
+
+
+def _rows(
+    kinds: Sequence[Kind],
+    options: Codes,
+    *,
+    levels: Levels,
+    limited: Mask,
+    quickly: bool = False,
+    at_a_glance: bool = False,
+) -> tuple[Floats, Floats, Floats]:
+    """The rows of some options; quickly, if one kind of known error bars is all there is.
+
+    At a glance, where many looks follow each other, what is interpolated serves as a limit as well.
+    """
+    if quickly and isinstance(kinds[0], KnownErrorBars):
+        up, down = interpolated(kinds[0].facts[options, 0], kinds[0].resolution, levels)
+    else:
+        rivals, spent = all_levels(levels)
+        up, down = reaches(kinds, options, rivals, UP), reaches(kinds, options, spent, DOWN)
+    for kind in (kind for kind in kinds if kind.limited):
+        if len(kinds) == 1 and (at_a_glance or not quickly):  # what level 0 leaves is there already
+            up, down = np.maximum(up, up[:, -1:]), np.maximum(down, down[:, -2:-1])
+        else:
+            _not_below(up, kind, options, UP)
+            _not_below(down, kind, options, DOWN)
+    ends = np.column_stack([up[:, -1], down[:, -2:]])
+    # No evidence is below the first level.
+    up, down = up[:, :-1].copy(), np.column_stack([np.full(options.size, -np.inf), down[:, :-2]])
+    limited = limited[options]
+    up[np.ix_(limited, levels.left < 0.0)] = -np.inf
+    down[np.ix_(limited, levels.spent < 0.0)] = -np.inf
+    return up, down, ends
+
+
+def _weighed(
+    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask, at_a_glance: bool
+) -> tuple[Floats, Floats, Floats]:
+    """The rows of some options, where own stacks and the rest of the evidence each have their weight.
+
+    An option's mean is within reach where neither of both reaches its level.
+    """
+    assert levels.stacks is not None
+    up, down = (np.full((options.size, levels.spent.size), np.inf) for _ in range(2))
+    down[:, 0] = -np.inf
+    ends = np.full((options.size, 3), np.inf)
+    for kind in kinds:
+        if isinstance(kind, OwnScatter):
+            rows = np.flatnonzero(kind.holds()[options])
+            spent = levels.stacks.own_level(np.append(levels.spent[1:], levels.cap))
+            left = levels.stacks.own_level(levels.left)
+            up[rows] = kind.reaches(options[rows], left, UP, quickly=at_a_glance)
+            found = kind.reaches(options[rows], spent, DOWN, quickly=at_a_glance)
+            down[rows, 1:], ends[rows, 2] = found[:, :-1], found[:, -1]
+    rest = [kind for kind in kinds if not kind.own_stack]
+    rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]
+    if rows.size:
+        others = _idling(
+            rest, options[rows], levels=levels, limited=limited, above=levels.stacks.others_level
+        )
+        up[rows], down[rows] = np.minimum(up[rows], others[0]), np.minimum(down[rows], others[1])
+        ends[rows] = np.minimum(ends[rows], others[2])
+    return up, down, ends
+
+
+def _idling(
+    kinds: Sequence[Kind],
+    options: Codes,
+    *,
+    levels: Levels,
+    limited: Mask,
+    above: Callable[[Floats], Floats] = above_idle,
+) -> tuple[Floats, Floats, Floats]:
+    """The rows of some options whose evidence is idle in part, so that low levels leave nothing possible.
+
+    Where reaches are not concave, nothing else says what comes after the last level.
+    """
+    left, spent, cap = map(above, (levels.left, levels.spent, np.array(levels.cap)))
+    no_less = Levels(np.maximum(spent, FLOOR), np.maximum(left, FLOOR), levels.axis, float(cap))
+    up, down, ends = _rows(kinds, options, levels=no_less, limited=limited)
+    up[:, left == -np.inf] = -np.inf
+    down[:, spent == -np.inf] = -np.inf
+    return up, down, ends
+
+
+def _not_below(reach: Floats, kind: Kind, options: Codes, side: float) -> None:
+    """Nothing is excluded where a limited kind has evidence below 1: the true scatter may give less."""
+    rows = np.flatnonzero(kind.holds()[options])
+    alone = reaches([kind], options[rows], np.zeros(1), side)
+    reach[rows] = np.maximum(reach[rows], alone)
+
+
+def _limited(kinds: Sequence[Kind], n: int) -> Mask:
+    found = np.zeros(n, dtype=bool)
+    for kind in kinds:
+        if kind.limited:
+            found |= kind.holds()
+    return found
+
+
+#: Newton's steps outwards and back, at most.
+OUTWARDS, STEPS = 200, 80
+#: The longest step, in distances to where the search began.
+FARTHEST = 1e3
+#: Steps outwards after which they are doubled.
+PATIENT = 6
+#: A step below this part of the distance is the last; where evidence is not convex, below this one.
+CLOSE, NEAR = 1e-12, 1e-8
+#: Where evidence is not convex: places that are looked at first, and the part of the usual reach within which
+#: they stand evenly.
+NODES, UNIT = 33, 0.2
+#: How often the first of them may be moved outwards, or inwards, each time twice as far.
+DOUBLINGS = 14
+
+
+def reaches(kinds: Sequence[Kind], options: Codes, levels: Floats, side: float) -> Floats:
+    """The largest distance whose evidence is below each level, (options, levels).
+
+    The evidence is convex and never falls, so Newton's steps from beyond come down to the end without passing
+    it: wherever the search stops, the reach is not too small. A level that the evidence exceeds everywhere is
+    reached nowhere: -inf.
+
+    Args:
+        kinds: The evidence, whose logarithms are added.
+        options: Those to look at, (k,); each has measurements of one kind at least.
+        levels: Of log E, (levels,) or (k, levels).
+        side: UP or DOWN.
+    """
+    levels = np.broadcast_to(levels, (options.size, levels.shape[-1]))
+    total = _Total(kinds, options, side)
+    if not all(kind.convex for kind in kinds):
+        return _between_ends(total, levels)
+    nearest, farthest = total.ends()
+    z = np.minimum(total.guess(levels), farthest)
+    begun = z
+    for count in range(OUTWARDS):
+        found = total(z)
+        short = (found.value < levels) & (z < farthest)
+        if not short.any():
+            break
+        # From within, a step of Newton's on a convex function lands beyond the end, or on it.
+        with np.errstate(divide="ignore", over="ignore"):
+            step = (levels - found.value) / found.slope * (1.0 + CLOSE)
+        step = np.maximum(np.where(np.isfinite(step), step, 0.0), CLOSE * np.abs(z) + np.finfo(float).tiny)
+        step = np.minimum(step, FARTHEST * (np.abs(z) + np.abs(begun)) + 1e-300)
+        step *= 2.0 ** max(0, count - PATIENT)  # where rounding keeps it from getting there
+        z = np.where(short, np.minimum(z + step, farthest), z)
+    else:
+        return np.full(levels.shape, np.inf)
+    nowhere = _nowhere(total, levels, nearest, z)
+    moving, some = np.ones(z.shape, dtype=bool), np.arange(z.shape[1])  # levels at which any still moves
+    for _ in range(STEPS):
+        here, wanted = z[:, some], levels[:, some]
+        over = moving[:, some] & (found.value > wanted)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            back = np.where(over, (found.value - wanted) / found.slope, 0.0)
+        back = np.where(np.isfinite(back), back, 0.0)
+        after = np.maximum(here - back, nearest)
+        moving[:, some] &= np.abs(here - after) > CLOSE * np.maximum(np.abs(here), np.abs(after))
+        z[:, some] = after
+        some = np.flatnonzero(moving.any(axis=0))
+        if not some.size:
+            break
+        found = total(z[:, some])
+    if nowhere is not None:
+        z = np.where(nowhere, -np.inf, z)
+    return z
+
+
+def _nowhere(total: "_Total", levels: Floats, nearest: Floats, z: Floats) -> Mask | None:
+    """Where the evidence is above a level wherever a mean can lie; None if means can lie anywhere."""
+    ended = np.isfinite(nearest)
+    if not ended.any():
+        return None
+    least = total(nearest if ended.all() else np.where(ended, nearest, z)).value
+    return np.asarray(ended & (least >= levels))
+
+
+def _between_ends(total: "_Total", levels: Floats) -> Floats:
+    """The same for evidence that is not convex: Newton's steps, each kept between two ends.
+
+    What is returned is the outer end: the evidence there was computed, and is at least the level. A level
+    that the evidence still exceeds far inwards is given the place that was looked at; where it does not come
+    up to a level far outwards, nothing is excluded.
+    """
+    nearest, farthest = total.ends()
+    usual = np.abs(total.guess(levels)).max(axis=1, keepdims=True) + np.finfo(float).tiny
+    high, low = np.minimum(usual, farthest), np.maximum(-usual, nearest)
+    for count in range(DOUBLINGS):
+        short = (total(high).value < levels.max(axis=1, keepdims=True)) & (high < farthest)
+        if not short.any():
+            break
+        high = np.where(short, np.minimum(high + usual * 2.0**count, farthest), high)
+    for count in range(DOUBLINGS):
+        above = (total(low).value >= levels.min(axis=1, keepdims=True)) & (low > nearest)
+        if not above.any():
+            break
+        low = np.where(above, np.maximum(low - usual * 2.0**count, nearest), low)
+    # Dense around 0, wide far out.
+    inner, outer = np.arcsinh(low / (UNIT * usual)), np.arcsinh(high / (UNIT * usual))
+    nodes = UNIT * usual * np.sinh(inner + (outer - inner) * np.linspace(0.0, 1.0, NODES))
+    nodes[:, [0]], nodes[:, [-1]] = low, high
+    at_nodes = np.maximum.accumulate(total(nodes).value, axis=1)
+    after = (at_nodes[:, :, None] < levels[:, None, :]).sum(axis=1)
+    # Beyond: where no mean can lie, or more than the evidence ever says.
+    nowhere, beyond = after == 0, after == NODES
+    after = np.clip(after, 1, NODES - 1)
+    low, high = np.take_along_axis(nodes, after - 1, axis=1), np.take_along_axis(nodes, after, axis=1)
+    one, two = (np.take_along_axis(at_nodes, at, axis=1) for at in (after - 1, after))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = low + (high - low) * np.clip(np.nan_to_num((levels - one) / (two - one), nan=0.5), 0.0, 1.0)
+    z = np.where(nowhere | beyond, high, z)
+    found = _closer(total, np.where(nowhere | beyond, -np.inf, levels), low, high, z)
+    return np.where(nowhere, nodes[:, :1], np.where(beyond, farthest, found))
+
+
+def _closer(total: "_Total", levels: Floats, low: Floats, high: Floats, z: Floats) -> Floats:
+    """The outer end, after Newton's steps that begin in z and are kept between both ends."""
+    done = np.zeros(levels.shape, dtype=bool)
+    for _ in range(STEPS):
+        found = total(z)
+        over = found.value >= levels
+        high, low = np.where(over & ~done, z, high), np.where(over | done, low, z)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            back = (found.value - levels) / found.slope
+        done |= (over & (back <= 4.0 * NEAR * np.abs(z))) | (high - low <= NEAR * np.abs(high))
+        if done.all():
+            break
+        step = z - back + NEAR * np.abs(z)  # a little beyond the end
+        inside = np.isfinite(step) & (step > low) & (step < high)
+        z = np.where(done, high, np.where(inside, step, 0.5 * (low + high)))
+    return high
+
+
+class _Total:
+    """The sum of all kinds for some options on one side."""
+
+    def __init__(self, kinds: Sequence[Kind], options: Codes, side: float) -> None:
+        self._options, self._side = options, side
+        self._parts: list[tuple[Kind, Codes]] = []
+        for kind in kinds:
+            rows = np.flatnonzero(kind.holds()[options])
+            if rows.size:
+                self._parts.append((kind, rows))
+
+    def __call__(self, z: Floats) -> LogEvidence:
+        if len(self._parts) == 1 and self._parts[0][1].size == self._options.size:
+            return self._parts[0][0].log_e(self._options, z, self._side)
+        value, slope = np.zeros(z.shape), np.zeros(z.shape)
+        for kind, rows in self._parts:
+            found = kind.log_e(self._options[rows], z[rows], self._side)
+            value[rows] += found.value
+            slope[rows] += found.slope
+        return LogEvidence(value, slope)
+
+    def guess(self, levels: Floats) -> Floats:
+        """The nearest that any kind guesses: others only add where it is far enough out."""
+        far = np.full(levels.shape, np.inf)
+        for kind, rows in self._parts:
+            far[rows] = np.minimum(far[rows], kind.guess(self._options[rows], levels[rows], self._side))
+        return far
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Between which distances a mean may lie at all, (k, 1) each."""
+        nearest, farthest = np.full(self._options.size, -np.inf), np.full(self._options.size, np.inf)
+        for kind, rows in self._parts:
+            low, high = kind.ends(self._options[rows], self._side)
+            nearest[rows], farthest[rows] = np.maximum(nearest[rows], low), np.minimum(farthest[rows], high)
+        return nearest[:, None], farthest[:, None]
+
+
+#: The width of a cell, and in how many points of it reaches are searched.
+WIDTH, POINTS = 0.5, 12
+#: By which part of themselves (and of one standard error) reaches are widened.
+SAFETY = 1e-11
+#: How many cells are kept for all studies of a process.
+MOST_KEPT = 4000
+
+_places = np.cos(np.pi * (np.arange(POINTS) + 0.5) / POINTS)
+
+
+def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[Floats, Floats]:
+    """Reaches upwards and downwards at `all_levels`.
+
+    Args:
+        precision: Of some options, (k,), all above 0.
+        resolution: The difference that matters.
+        levels: The levels.
+    """
+    log = np.log(precision) + 2.0 * math.log(resolution)
+    cell = np.floor(log / WIDTH).astype(np.int64)
+    place = 2.0 * (log / WIDTH - cell) - 1.0
+    rivals, spent = all_levels(levels)
+    names = rivals.tobytes(), spent.tobytes()
+    scale = 1.0 / np.sqrt(precision)
+    found = np.empty((precision.size, rivals.size + spent.size))
+    for one in np.unique(cell):
+        rows = np.flatnonzero(cell == one)
+        nodes = _cell(int(one), *names)
+        reach = _weights(place[rows]) @ nodes
+        found[rows] = (reach + SAFETY * (1.0 + np.abs(reach))) * scale[rows, None]
+    return found[:, : rivals.size], found[:, rivals.size :]
+
+
+@functools.lru_cache(maxsize=MOST_KEPT)
+def _cell(cell: int, rivals: bytes, spent: bytes) -> Floats:
+    """Reaches in the points of one cell, in units of one standard error, (POINTS, levels)."""
+    precision = np.exp(WIDTH * (cell + 0.5 * (1.0 + _places)))
+    kind = KnownErrorBars(precision, np.zeros(POINTS), 1.0)
+    options = np.arange(POINTS)
+    both = [
+        reaches([kind], options, np.frombuffer(rivals), UP),
+        reaches([kind], options, np.frombuffer(spent), DOWN),
+    ]
+    return np.asarray(np.concatenate(both, axis=1) * np.sqrt(precision)[:, None])
+
+
+def _weights(place: Floats) -> Floats:
+    """What each point of a cell counts at each place, (k, POINTS): cardinal functions of Chebyshev points."""
+    angle = np.arccos(np.clip(place, -1.0, 1.0))[:, None]
+    order = np.arange(POINTS)
+    nodes = np.cos(np.outer(np.pi * (np.arange(POINTS) + 0.5) / POINTS, order))  # (POINTS, order)
+    series = np.cos(angle * order) * np.where(order == 0, 1.0, 2.0) / POINTS
+    return np.asarray(series @ nodes.T)

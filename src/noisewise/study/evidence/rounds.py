@@ -1,0 +1,309 @@
+"""Paired rounds: how far options can differ where differences within a round scatter evenly to both sides.
+
+For two options let ``D_t`` be the difference of their values in round t, large being good. What a round does
+to all that is measured in it cancels. What is left scatters around the true difference θ: by how much is not
+known, may change from round to round, and may be far too much now and then. All that is assumed is that
+above and below are equally likely: given everything of earlier rounds, ``D_t - θ`` and ``θ - D_t`` have the
+same law. Suppose somebody claims that θ = g. Then ``y_t = g - D_t`` is as likely to be y as -y, and for an
+odd function ψ with values in [-1, 1] and a share ℓ < 1
+
+    E_t(g) = mean over ℓ and c of  Π_{s <= t} (1 + ℓ·ψ(y_s/(c·r_s))),     ψ(u) = u in [-1, 1], else its sign,
+
+is a martingale that begins with 1, whatever the scale ``r_s`` is, as long as it is known before round s: each
+factor is at least 1 - ℓ > 0 and has mean 1. By Ville P(E_t(g) >= 1/α at any t) <= α. E rises with g, so that
+with probability 1 - α, after every round at once, θ is below the smallest g with E_t(g) >= 1/α.
+
+**Scales.** ``r_s`` is the median distance of earlier differences from their median. A difference that is
+farther off than c of these counts with its sign alone, so that no single round can do more than multiply E by
+1 - ℓ. Large c are best for normal differences. Small c are best where most differences are nearly right and
+the others are far off: a machine that is at times half as fast. While there are fewer than two earlier
+differences all count with their signs alone.
+
+**Gross errors.** Signs alone need seven rounds to say anything at 1 %, even if an option takes a hundred
+times as long as another. On a log scale one promise more is used: chance moves the ratio of two values of a
+round by more than a factor `GROSS`, in a given direction, with probability `SELDOM` at most. Then the factor
+``1 + ℓ·(1{y > log GROSS}/SELDOM - 1)`` has mean 1 at most, and its product is averaged with the others.
+
+**The first round** decides how α is divided, and nothing else: given that round, everything above holds for
+the rounds that follow. The best option j is one, though nobody knows which; the recommended option is one of
+the n - 1 others, and most likely one that did well in the first round. The pair of j with the one that was in
+place r there (j left out) has the share ``(1/r)/(1 + 1/2 + ... + 1/(n - 1))`` of α. A first round is often
+slower than the rest besides.
+
+**Ruled out.** While the n - 1 bounds on the best option hold, none of them says that it is worse than another
+one. So an option that is certainly worse than any other is not the best, and whoever is recommended need not
+be compared with it any more: it can leave the rounds.
+
+As with other paired items, Ville holds for all rounds at once: how many rounds each option takes part in may
+have been decided by anybody, for any reason.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise.core.choice.selection import Mask
+from noisewise.core.model.dense import Floats
+from noisewise.study.evidence.items import PairedItems
+from noisewise.study.log.items import Items
+from noisewise.study.log.measurements import Codes
+
+#: The shares ℓ that are bet side by side, and the weight of each.
+STAKES = np.array([0.92, 0.7, 0.45, 0.25, 0.12, 0.05])
+WEIGHTS = np.array([0.4, 0.2, 0.15, 0.1, 0.08, 0.07])
+#: The reaches c, and the weight of each: beyond so many scales a difference counts with its sign alone. A
+#: scale is 1.4826 median distances: the standard deviation, of normal differences.
+REACHES, REACH_WEIGHTS = (1.5, 0.5, 0.1), (0.5, 0.3, 0.2)
+NORMAL_MEDIAN = 1.4826
+#: More than any reach: what lies so many scales away has the weight of its sign.
+FAR = 10.0
+#: Gross errors: a factor, how often chance exceeds it in one direction, the share that is bet, its weight.
+GROSS, SELDOM, GROSS_STAKE, GROSS_WEIGHT = 3.0, 0.1, 0.9, 0.15
+#: Scales are computed anew every round, and later whenever there is this part more of them.
+EVERY, GROWTH = 32, 1.0 / 16.0
+#: Limits are found to this part of the scale, rather too large, in so many steps of bisection at most.
+CLOSE, STEPS = 1e-5, 90
+#: Rounds that do not count: see above.
+FIRST = 1
+#: An upper limit, in units of values, of how much better an option can be that is not the best.
+NOT_THE_BEST = -1e-9
+
+
+class Rounds(NamedTuple):
+    """The differences of some pairs of options, round by round, without the first; short ones are filled."""
+
+    apart: Floats  # (pairs, rounds)
+    scale: Floats  # (pairs, rounds): 0 where only the sign counts
+    counts: Floats  # (pairs, rounds): 1 where there is a round, else 0
+
+
+def log_evidence(rounds: Rounds, claim: Floats, *, gross: bool) -> Floats:
+    """``log E`` against "the difference is at least this", (pairs,)."""
+    y = claim[:, None] - rounds.apart
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        scaled = np.where(rounds.scale > 0.0, np.clip(y / rounds.scale, -FAR, FAR), FAR * np.sign(y))
+    scaled = scaled * rounds.counts
+    logs = np.concatenate(
+        [
+            np.log1p(STAKES * np.clip(scaled / reach, -1.0, 1.0)[:, :, None]).sum(axis=1)
+            + np.log(WEIGHTS * weight)
+            for reach, weight in zip(REACHES, REACH_WEIGHTS, strict=True)
+        ],
+        axis=1,
+    )
+    if gross:
+        odds = GROSS_STAKE * ((y > math.log(GROSS)) / SELDOM - 1.0) * rounds.counts
+        # One round after the other: the rounds of longer pairs beside it must not change the sum.
+        far = np.add.accumulate(np.log1p(odds), axis=1)[:, -1] + math.log(GROSS_WEIGHT)
+        logs = np.column_stack([logs + math.log1p(-GROSS_WEIGHT), far])
+    return np.asarray(np.logaddexp.reduce(logs, axis=1))
+
+
+def upper_limits(rounds: Rounds, level: Floats, *, gross: bool) -> Floats:
+    """Above which differences cannot be, (pairs,); infinite where nothing is ruled out.
+
+    Args:
+        rounds: What was seen of each pair.
+        level: log(1/α) of each, (pairs,).
+        gross: Whether gross errors are promised to be rare.
+    """
+    limits = np.full(level.size, np.inf)
+    if not rounds.apart.shape[1]:
+        return limits
+    here = rounds.counts > 0.0
+    least = np.where(here, rounds.apart - REACHES[0] * rounds.scale, np.inf).min(axis=1)
+    most = np.where(here, rounds.apart + REACHES[0] * rounds.scale, -np.inf).max(axis=1)
+    wide = (most - least) + (math.log(GROSS) if gross else 0.0)
+    low, high = least - wide, most + wide * (1.0 + 1e-9) + 1e-300
+    some = np.flatnonzero(log_evidence(rounds, high, gross=gross) >= level)
+    if not some.size:
+        return limits
+    part, low, high, level = Rounds(*(column[some] for column in rounds)), low[some], high[some], level[some]
+    usual = part.scale.max(axis=1)
+    close = CLOSE * np.where(usual > 0.0, usual, high - low)
+    for _ in range(STEPS):
+        going = high - low > close  # each pair by itself, whatever is looked at beside it
+        if not going.any():
+            break
+        middle = 0.5 * (low + high)
+        over = log_evidence(part, middle, gross=gross) >= level
+        low, high = np.where(going & ~over, middle, low), np.where(going & over, middle, high)
+    limits[some] = high  # where the evidence was computed, and is enough
+    return limits
+
+
+class PairRounds:
+    """The differences of two options, and the scale that each was bet with; it goes on as rounds come."""
+
+    def __init__(self, version: tuple[int, int]) -> None:
+        self.version, self._due = version, 2
+        self.apart: list[float] = []  # the first option minus the second
+        self.scale: list[float] = []
+        self._now = 0.0
+        #: Limits that were found for so many rounds, by what they depend on besides.
+        self.limits: dict[Any, float] = {}
+
+    def extend(self, differences: Floats) -> "PairRounds":
+        """Go on to these differences, of which the first are known."""
+        for difference in differences[len(self.apart) :].tolist():
+            self.limits.clear()
+            self.scale.append(self._now)
+            self.apart.append(difference)
+            count = len(self.apart)
+            if count >= self._due:
+                self._now = NORMAL_MEDIAN * median_distance(np.array(self.apart))
+                self._due = count + (1 if count < EVERY else max(1, int(GROWTH * count)))
+        return self
+
+
+def median_distance(values: Floats) -> float:
+    """The median distance of values from their median."""
+    return float(np.median(np.abs(values - np.median(values))))
+
+
+def shares_by_place(first: Floats, doubt: Callable[[int], Floats]) -> Callable[[int], Floats]:
+    """``log(1/share)`` of every pair with an option as the best, by how well the others did at first.
+
+    Args:
+        first: The options' values in the first round, (n,), large being good.
+        doubt: ``log(1/share)`` if all n - 1 pairs had the same, (n,).
+    """
+    n = first.size
+    place = np.empty(n)
+    place[np.argsort(-first, kind="stable")] = np.arange(n)
+    harmonic = float((1.0 / np.arange(1.0, n)).sum())
+
+    def by_place(best: int) -> Floats:
+        among_others = place + 1.0 - (place > place[best])
+        return np.asarray(doubt(best) - math.log(max(1, n - 1)) + np.log(among_others * harmonic))
+
+    return by_place
+
+
+class SymmetricRounds(PairedItems):
+    """Half-widths of differences from rounds: see above, and `PairedItems` for the arguments.
+
+    Args:
+        items: What was told; an item is a round.
+        n: The number of options.
+        sign: Of the goal.
+        differences: By how much each option is estimated above one.
+        doubt: log(1/share of δ) of every pair with an option, all pairs being alike.
+        resolution: The difference that matters.
+        prefixes: How many rounds each option was told, if not all that it has.
+        gross: Whether gross errors are promised to be rare (on a log scale).
+        changed: Whether the list of options changed; then shares do not depend on the first round.
+    """
+
+    def __init__(
+        self,
+        items: Items,
+        n: int,
+        sign: float,
+        *,
+        differences: Callable[[int], Floats],
+        doubt: Callable[[int], Floats],
+        resolution: float,
+        prefixes: Mapping[int, int] | None = None,
+        gross: bool,
+        changed: bool,
+    ) -> None:
+        super().__init__(
+            items, n, sign, differences=differences, doubt=doubt, resolution=resolution, prefixes=prefixes
+        )
+        self._gross, self._ordered = gross, not changed and n > 1
+        self._complete = bool((self._told >= FIRST).all())
+        if self._ordered and self._complete:
+            first = np.array([float(items.of(option).values[0]) for option in range(n)])
+            self._doubt = shares_by_place(sign * first, doubt)
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Rounds that options share."""
+        return ("paired rounds",)
+
+    def scatter(self, option: int) -> Floats:
+        """The variance of one round's difference to this option, estimated robustly, (n,)."""
+        variances = np.full(self._n, self._width**2)
+        for other in self._compared(option).tolist():
+            apart = np.array(self._pair(option, other).apart)
+            if apart.size > 1:
+                variances[other] = (self._width * NORMAL_MEDIAN * median_distance(apart)) ** 2
+        return variances
+
+    def _widths(self, option: int, estimated: Floats, *, leads: bool) -> Floats:
+        """Upper limits of differences with this option, less what is estimated."""
+        widths = np.full(self._n, np.inf)
+        widths[option] = 0.0
+        others = self._compared(option)
+        if others.size and (self._complete or not self._ordered):
+            limits = self._limits(option, others, leads=leads)
+            out = self._ruled_out[others] if leads else self._ruled_out[[option]]
+            widths[others] = np.where(out, np.minimum(limits, NOT_THE_BEST), limits) - estimated[others]
+        return widths
+
+    @functools.cached_property
+    def _ruled_out(self) -> Mask:
+        """Which options are certainly worse than another one, (n,); none if that were all of them."""
+        told = np.flatnonzero(self._told > FIRST)
+        out = np.zeros(self._n, dtype=bool)
+        pairs = [(one, two) for one in told.tolist() for two in told.tolist() if one < two]
+        if not pairs or not (self._complete or not self._ordered):
+            return out
+        rounds = gathered([self._pair(one, two) for one, two in pairs], np.ones(len(pairs)))
+        nothing = np.zeros(len(pairs))
+        for turned in (False, True):  # the first of the two, or the second, may be the best
+            best, other = np.array(pairs)[:, :: -1 if turned else 1].T
+            signs = self._sign * self._width * (-1.0 if turned else 1.0)
+            seen = Rounds(signs * rounds.apart, abs(signs) * rounds.scale, rounds.counts)
+            levels = np.array([self._doubt(j)[i] for j, i in zip(best.tolist(), other.tolist(), strict=True)])
+            out[best[log_evidence(seen, nothing, gross=self._gross) >= levels]] = True
+        return out if not out.all() else np.zeros(self._n, dtype=bool)
+
+    def _limits(self, option: int, others: Codes, *, leads: bool) -> Floats:
+        """Upper limits of "other minus option", or with ``leads=False`` of "option minus other"."""
+        found = [self._pair(option, other) for other in others.tolist()]
+        # The rival is the one that may be the best: its shares count.
+        levels = [
+            float(self._doubt(other)[option] if leads else self._doubt(option)[other])
+            for other in others.tolist()
+        ]
+        # Pairs are kept as the one with the smaller number minus the other; large is good times the sign.
+        turned = [(option < other) == leads for other in others.tolist()]
+        keys = list(zip(turned, levels, strict=True))
+        fresh = [at for at, pair in enumerate(found) if keys[at] not in pair.limits]
+        if fresh:
+            signs = [(-1.0 if turned[at] else 1.0) * self._sign * self._width for at in fresh]
+            rounds = gathered([found[at] for at in fresh], np.array(signs))
+            limits = upper_limits(rounds, np.array([levels[at] for at in fresh]), gross=self._gross)
+            for at, limit in zip(fresh, limits.tolist(), strict=True):
+                found[at].limits[keys[at]] = limit
+        return np.array([pair.limits[key] for pair, key in zip(found, keys, strict=True)])
+
+    def _pair(self, option: int, other: int) -> PairRounds:
+        one, two = min(option, other), max(option, other)
+        count = int(min(self._told[one], self._told[two]))
+        first, second = self._items.of(one), self._items.of(two)
+        version = first.version, second.version
+        key = ("rounds", one, two)
+        kept: dict[Any, Any] = self._items.kept
+        pair: PairRounds | None = kept.get(key)
+        if pair is None or pair.version != version or len(pair.apart) > max(0, count - FIRST):
+            pair = kept[key] = PairRounds(version)
+        some = slice(FIRST, count)
+        return pair.extend(np.asarray(first.values[some], dtype=float) - second.values[some])
+
+
+def gathered(pairs: list[PairRounds], signs: Floats) -> Rounds:
+    """Several pairs side by side, each in the unit and with the sign it is wanted in."""
+    most = max(len(pair.apart) for pair in pairs)
+    apart, scale, counts = (np.zeros((len(pairs), most)) for _ in range(3))
+    for row, pair in enumerate(pairs):
+        size = len(pair.apart)
+        apart[row, :size] = signs[row] * np.array(pair.apart)
+        scale[row, :size] = abs(signs[row]) * np.array(pair.scale)
+        counts[row, :size] = 1.0
+    return Rounds(apart, scale, counts)

@@ -1,1 +1,0 @@
-"""The models of the options' values, one per file: a module here has a class and says which, as `MODEL`."""

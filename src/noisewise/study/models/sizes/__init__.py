@@ -1,1 +1,0 @@
-"""How large deviations and extra scatter are: estimates by restricted likelihood, and limits of them."""
