@@ -32,7 +32,7 @@ def measured_study(model: str, n: int, told: int, block: int) -> Any:
     rng = np.random.default_rng(0)
     names, features = [f"o{k}" for k in range(n)], rng.normal(size=(n, DIM))
     table = {"id": names, **{f"x{j}": features[:, j] for j in range(DIM)}}
-    question: dict[str, Any] = {"options": table, "id": "id", "model": model, "span": 20.0}
+    question: dict[str, Any] = {"options": table, "roles": {"option": "id"}, "model": model}
     if model == "independent":
         question = {"options": names}
     elif model != "linear":

@@ -64,10 +64,10 @@ def _speed_rows() -> Iterator[Row]:
     names, values = frame["id"].to_list(), linear + 0.3 * rng.standard_normal(n)
     picked = rng.integers(n, size=told)
     noisy = values[picked] + rng.standard_normal(told)
-    shared = {"kind": "known", "sigma": 1.0, "shown": 1.0, "readings": 1, "scatter": 0.0}
+    shared = {"kind": "known", "sigma": 1.0, "shown": 1.0, "readings": 1, "errors": nw.Errors(scatter=0.0)}
     for size in (0.3, "estimate"):
         store = nw.MemoryStorage()
-        nw.create_study(store, options=frame, model="linear+deviation", eps=0.5, span=20.0, deviation=size)
+        nw.create_study(store, options=frame, eps=0.5, model=f"linear+deviation:{size}")
         bodies = [
             {"option": names[k], "value": float(v), **shared} for k, v in zip(picked, noisy, strict=True)
         ]

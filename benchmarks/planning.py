@@ -51,10 +51,10 @@ class Planned(NamedTuple):
 def new_study(model: str, rng: np.random.Generator) -> nw.Study:
     """Six options without features, or sixteen with three."""
     if model == "independent":
-        return nw.create_study(options=[f"o{k}" for k in range(6)], eps=EPS, span=SPAN)
+        return nw.create_study(options=[f"o{k}" for k in range(6)], eps=EPS)
     features = rng.normal(size=(16, 3))
     table = {"id": [f"o{k}" for k in range(16)], **{f"f{j}": features[:, j] for j in range(3)}}
-    return nw.create_study(options=table, model="linear", eps=EPS, span=SPAN)
+    return nw.create_study(options=table, model="linear", eps=EPS)
 
 
 def run(model: str, seed: int, *, first: int = FIRST, paths: int = 39) -> Planned:
@@ -92,7 +92,7 @@ def daily_study(kind: str, rng: np.random.Generator) -> tuple[nw.Study, dict[str
         truth = features @ (rng.normal(size=4) / 2.0) + deviation * rng.normal(size=n)
         table = {"id": names, **{f"f{j}": features[:, j] for j in range(4)}}
         sizes = {"deviation": deviation} if deviation else {}
-        study = nw.create_study(options=table, id="id", model=model, eps=eps, span=8.0, **sizes)
+        study = nw.create_study(options=table, roles={"option": "id"}, model=model, eps=eps, **sizes)
     return study, dict(zip(names, truth.tolist(), strict=True))
 
 
@@ -189,7 +189,7 @@ def large_study(model: str, told: int) -> Any:
     features, theta = rng.normal(size=(500, 8)), 0.5 * rng.normal(size=8)
     names = [f"o{k}" for k in range(500)]
     table = {"id": names, **{f"f{j}": features[:, j] for j in range(8)}}
-    study = nw.create_study(options=table, model=model, eps=0.3, span=8.0, id="id")
+    study = nw.create_study(options=table, model=model, eps=0.3, roles={"option": "id"})
     if told:
         rows = np.concatenate([np.arange(500), rng.integers(500, size=told)])[:told]
         values = features[rows] @ theta + 0.5 * rng.standard_normal(told)

@@ -123,7 +123,7 @@ def _asks(store: Path) -> Row:
     values = features @ np.linspace(1.0, 0.25, FEATURES) + rng.normal(size=OPTIONS)
     names = [f"o{k}" for k in range(OPTIONS)]
     table = {"id": names, **{f"f{j}": features[:, j] for j in range(FEATURES)}}
-    study = nw.create_study(store, name="s", options=table, model="linear", eps=0.05, span=20.0)
+    study = nw.create_study(store, name="s", options=table, model="linear", eps=0.05)
     k = rng.integers(OPTIONS, size=400)
     noisy = values[k] + 0.3 * rng.standard_normal(k.size)
     study.tell_many({"option": [names[i] for i in k], "value": noisy, "se": [0.3] * k.size})

@@ -55,7 +55,7 @@ def _speed_rows() -> Iterator[Row]:
     names = frame["id"].to_list()
     for model in ("independent", "linear"):
         store = nw.MemoryStorage()
-        nw.create_study(store, options=frame, model=model, eps=0.5, span=20.0)
+        nw.create_study(store, options=frame, model=model, eps=0.5)
         picked, noise = rng.integers(n, size=told), rng.standard_normal(told)
         bodies = [_body(names[k], float(values[k] + noise[i])) for i, k in enumerate(picked)]
         append(store, "study", *(("tell", body) for body in bodies))
@@ -67,7 +67,7 @@ def _speed_rows() -> Iterator[Row]:
             target=2.0,
             detail=f"{n} options, no snapshot",
         )
-        study = nw.create_study(options=frame, model=model, eps=0.05, span=20.0)
+        study = nw.create_study(options=frame, model=model, eps=0.05)
         some = picked[:3000]
         told_values = values[some] + noise[: some.size]
         study.tell_many({"option": [names[k] for k in some], "value": told_values, "se": np.ones(some.size)})

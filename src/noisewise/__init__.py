@@ -184,7 +184,8 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": "Certificate Check Errors Items Job Measurement Plan Ratings Rounds Slot Study Worth pick",
+    "noisewise.study": "Certificate Check Errors Items Job Measurement Plan Ratings Rounds Slot "
+    "Study Worth pick",
     "noisewise.study.tables.table": "read_table",
     "noisewise.timing": "best_of",
     "noisewise.client.opening": "load_study",

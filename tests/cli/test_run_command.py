@@ -140,7 +140,9 @@ def test_columns_come_from_the_study_or_from_the_table():
         Path("seen").unlink()
         return sorted(line.split()[0] for line in lines)
 
-    study = nw.create_study("c.db", options="t.csv", id="name", features=["size", "lr", "kind"], eps=9.0)
+    study = nw.create_study(
+        "c.db", options="t.csv", roles={"option": "name"}, features=["size", "lr", "kind"], eps=9.0
+    )
     study.add_options(
         pl.DataFrame({"name": ["E"], "lr": [0.5], "size": [16.5], "kind": ["big"], "cost": [3.0]})
     )
@@ -273,7 +275,9 @@ def test_the_command_has_the_threads_that_the_person_gave(monkeypatch):
 
 
 def test_items_are_listed_in_a_file_and_told_by_name():
-    study = nw.create_study("i.db", options=["A", "B"], items=[f"q {k}" for k in range(60)], eps=0.2, seed=0)
+    study = nw.create_study(
+        "i.db", options=["A", "B"], measure=nw.Items([f"q {k}" for k in range(60)]), eps=0.2, seed=0
+    )
     score = f"#!{sys.executable}\nimport json, sys\nitems = open(sys.argv[2], encoding='utf-8').read().splitlines()\nprint('log')\nprint(json.dumps({{item: int(sys.argv[1] == 'B' or int(item[2:]) % 3 == 0) for item in items}}))\n"
     script(score, "score")
     found = plain("run", "i.db", "--json", "--", "./score", "{option}", "{items}")
@@ -293,7 +297,7 @@ def test_differences_are_measured_if_the_command_has_both_options():
 
 
 def test_a_number_without_an_error_bar_goes_by_the_rule_of_the_study():
-    nw.create_study("b.db", options=["A", "B"], bounds=(0, 1), eps=0.4)
+    nw.create_study("b.db", options=["A", "B"], measure=nw.Ratings(0, 1), eps=0.4)
     script('#!/bin/sh\n[ "$1" = B ] && echo 1 || echo 0\n', "coin")
     found = plain("run", "b.db", "--json", "-j", 2, "--", "./coin", "{option}")
     assert found["certificate"]["option"] == "B"
@@ -403,7 +407,7 @@ REFUSED = [
     ("run s.db --eps 1 -- ./measure {option}", "--eps goes with --new. A study that exists keeps what it was made with."),
     ("run n.db --new -- ./measure {option}", "--new needs the options, or their table: noisewise run study.db --new A B --eps 0.1 -- ./measure {option}."),
     ("run n.db --new A B -- ./measure {option}", "--eps (how far below the best is good enough) or --span"),
-    ("run n.db --new A B --span 3 -- ./measure {option}", "--until must be a bound, or spent with a budget: this study has no --eps that certified could mean."),
+    ("run n.db --new A B -- ./measure {option}", "--until must be a bound, or spent with a budget: this study has no --eps that certified could mean."),
     ("run n.db --new A B --eps 1 -- ./measure {col:x}", "{col:x} must name a column of the options"),
     ("run n.db --new t.csv --eps 1 --id name -- ./measure {col:sise}", "{col:sise} must name a column of the options; there are 'name', 'size', 'other'. Did you mean 'size'?"),
     ("run n.db --new t.csv --eps 1 --id name -- ./measure {col:other}", "{col:other} has no value for option 'B': fill its cell in, or exclude the option."),

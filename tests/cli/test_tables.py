@@ -99,9 +99,7 @@ def test_a_decimal_comma_is_never_two_error_bars(store, refused, text):
 
 def test_a_study_is_made_of_one_table(german, tmp_path):
     path = tmp_path / "new.db"
-    said = run(
-        "init", path, "--from", german, "--map", MAP, "-f", "Cu", "--model", "linear", "--span", 999
-    ).stdout
+    said = run("init", path, "--from", german, "--map", MAP, "-f", "Cu", "--model", "linear").stdout
     assert "2 options, 3 measurements, linear model" in " ".join(said.split())
     study = nw.load_study(path)
     assert study.options == ["A", "B"]
@@ -117,7 +115,7 @@ def test_a_study_from_a_table_is_made_whole_or_not_at_all(refused, tmp_path):
     )
     assert not path.exists()
     table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\nA,3,0.1,1.5\n")
-    message = refused("init", path, "--from", table, "-f", "x", "--model", "linear", "--span", 9)
+    message = refused("init", path, "--from", table, "-f", "x", "--model", "linear")
     assert "row 3 (A, line 4): x is 1.5, and 1 in row 1 (line 2); what describes an option must be" in message
     table.write_text("option,value,se\nA,1,0.1\nB,2,0.1\nTotal,3,0.1\n")
     assert "row 3 (line 4): 'Total' looks like a row that sums" in refused(
@@ -128,7 +126,7 @@ def test_a_study_from_a_table_is_made_whole_or_not_at_all(refused, tmp_path):
         "init", path, "--from", table, "--eps", 1
     )
     table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\n")
-    message = refused("init", path, "--from", table, "--ignore", "x", "--model", "linear", "--span", 9)
+    message = refused("init", path, "--from", table, "--ignore", "x", "--model", "linear")
     assert "must name the columns of the results that describe options" in message
     assert not path.exists()
 
@@ -185,9 +183,7 @@ def test_a_file_that_is_no_table_is_no_option(refused, tmp_path, name, content, 
 def test_options_tables_have_dialects_too(tmp_path):
     table = tmp_path / "o.csv"
     table.write_text("id;x (mm);Kosten\nA;1,5;1.000,5\nB;2,5;2,5\n")
-    made = plain(
-        "init", tmp_path / "o.db", table, "-f", "x", "--cost", "Kosten", "--model", "linear", "--span", 9
-    )
+    made = plain("init", tmp_path / "o.db", table, "-f", "x", "--cost", "Kosten", "--model", "linear")
     catalogue = nw.load_study(tmp_path / "o.db").specification.catalogue
     assert catalogue.values.tolist() == [[1.5], [2.5]]
     assert catalogue.costs == [1000.5, 2.5]
@@ -197,7 +193,7 @@ def test_options_tables_have_dialects_too(tmp_path):
 def test_a_decimal_sign_that_options_leave_open_is_asked_for(refused, tmp_path):
     table, path = tmp_path / "o.csv", tmp_path / "o.db"
     table.write_text('id,x\nA,"1,234"\nB,"2,345"\n')
-    given = ("init", path, table, "-f", "x", "--model", "linear", "--span", 9)
+    given = ("init", path, table, "-f", "x", "--model", "linear")
     assert "row 1 (line 2): '1,234' in column 'x' is 1.234" in refused(*given)
     assert "say --decimal , or --decimal ." in refused(*given)
     assert run(*given, "--decimal", ",").exit_code == 0

@@ -57,7 +57,7 @@ def test_what_was_told_before_with_its_key_is_not_warned_of():
 
 
 def test_values_outside_of_the_bounds_are_named():
-    study = make(bounds=(1, 5))
+    study = make(measure=nw.Ratings(1, 5))
     assert "outside of the bounds of this study, 1 to 5" in heard(study, option="A", value=45, se=0.1)[0]
     assert not heard(study, option="B", value=5.1, se=0.1)
 

@@ -32,7 +32,7 @@ def takes_addresses(function: Callable[P, R], *places: str) -> Callable[P, R]:
     @functools.wraps(function)
     def anywhere(*args: P.args, **options: P.kwargs) -> R:
         given = dict(options)
-        token = hidden(given.pop("token", None))
+        token = hidden(cast(Any, given.pop("token", None)))
         found = signature.bind(*args, **given).arguments
         addresses = [name for name in places if is_address(found.get(name))]
         if not addresses:

@@ -164,7 +164,8 @@ def init(
     errors: Annotated[
         str | dict[str, Any] | None,
         Opt(
-            "How errors behave: tails=heavy, extra=SIZE or extra=estimate (scatter that every error bar lacks), "
+            "How errors behave: tails=heavy, extra=SIZE or extra=estimate (scatter that every error "
+            "bar lacks), "
             "floor=AMOUNT (the least standard error), scatter=own or scatter=pooled.",
             metavar="NAME=VALUE,...",
         ),
@@ -182,7 +183,8 @@ def init(
     model: Annotated[
         str | None,
         Opt(
-            "independent, linear, linear+deviation or linear+deviation:SIZE; default: linear with {features}, "
+            "independent, linear, linear+deviation or linear+deviation:SIZE; default: linear with "
+            "{features}, "
             "else independent.",
             metavar="MODEL",
         ),

@@ -47,8 +47,8 @@ __all__ = [
 
 #: Where each of them lives: a command that tells one measurement loads no plans.
 _HOMES = {
-    "Certificate": "certificate.certificate",
-    "Check": "certificate.check",
+    "Certificate": "certificates.certificate",
+    "Check": "certificates.check",
     "Errors": "measure",
     "Items": "measure",
     "Job": "log.jobs",

@@ -78,7 +78,8 @@ def create_study(
             option's own, whose typical size is estimated, or stated: ``"linear+deviation:0.3"``.
         measure: What a measurement is: ``"error bars"``, ``"counts"``, ``"readings"``, ``"rounds"`` (all
             options are measured in rounds, and compared within them), ``nw.Ratings(1, 5)`` (readings within
-            bounds), or ``nw.Items(pool)`` (every option is measured on the same questions, inputs or seeds, in
+            bounds), or ``nw.Items(pool)`` (every option is measured on the same questions, inputs or seeds,
+            in
             one random order). Default: whatever is recorded first.
         errors: How errors behave, ``nw.Errors(...)``: heavy tails, a floor, extra scatter, scatter of
             readings. Default: normal errors, as large as error bars say.
@@ -87,7 +88,8 @@ def create_study(
             part of the best value, ``"2%"`` or 0.02; extra scatter, floor and deviation are parts of a value.
         unit: Unit of the values, such as "ms" or "%"; default: as the header of `results` says.
         goal: ``"max"`` or ``"min"``.
-        eps: How far from the best is good enough, in the unit of the values. Only a finished table needs none.
+        eps: How far from the best is good enough, in the unit of the values. Only a finished table needs
+            none.
         confidence: Confidence of the certificate.
         budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
             is spent.
@@ -173,7 +175,8 @@ def begin_study(
 
 #: What `check_question` takes as it is given, with defaults.
 QUESTION: dict[str, Any] = {
-    "scale": LINEAR, "unit": None, "goal": "max", "eps": None, "confidence": 0.95, "final": False, "seed": None,
+    "scale": LINEAR, "unit": None, "goal": "max", "eps": None, "confidence": 0.95, "final": False,
+    "seed": None,
 }  # fmt: skip
 
 

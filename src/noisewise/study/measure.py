@@ -1,4 +1,4 @@
-"""What a measurement is and how its errors behave: the arguments of `create_study` that need more than a word.
+"""What a measurement is and how its errors behave: arguments of `create_study` that need more than a word.
 
 Each can be written as a record, as a mapping (JSON) or as a text (a command line): ``Ratings(1, 5)`` is
 ``{"ratings": [1, 5]}`` is ``"ratings:1,5"``.
@@ -63,7 +63,8 @@ class Errors:
     Attributes:
         tails: "normal", or "heavy": any tails, as long as error bars are true standard errors.
         extra: Scatter that every error bar lacks: a standard deviation, or "estimate".
-        floor: The least standard error, such as the resolution of an instrument; smaller ones are raised to it.
+        floor: The least standard error, such as the resolution of an instrument; smaller ones are raised to
+            it.
         scatter: Scatter of readings: "own" for each option, or "pooled"; default: by what is recorded first.
     """
 

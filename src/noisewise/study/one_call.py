@@ -39,7 +39,8 @@ def pick(
         options: Names; a mapping from names to features, each a mapping of numbers or texts; or a table as
             `create_study` takes it.
         measure: A function of an option's name that measures it once, and returns a number, ``(value, se)``,
-            or a mapping with the arguments of `Study.tell`. With ``measure=nw.Items(...)`` it is called with the name and
+            or a mapping with the arguments of `Study.tell`. With ``measure=nw.Items(...)`` it is called
+            with the name and
             the list of items, and returns their values by item. It may be ``async``.
         eps: How far from the best is good enough, in the unit of your values.
         confidence: Of the certificate.

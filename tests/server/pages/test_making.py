@@ -98,7 +98,7 @@ REFUSED = [
     ({"table": "A\nB", "eps": "half"}, "must be a number"),
     ({"table": "A\nB", "eps": "0,5"}, "decimal point"),
     ({"table": "A\nB", "confidence": "100"}, "confidence"),
-    ({"table": "A\nB", "bounds": "1"}, "two numbers"),
+    ({"table": "A\nB", "measure": nw.Ratings(*"1")}, "two numbers"),
     ({"table": "A\nB", "model": "linear"}, "feature"),
     ({"table": "A\nB", "policy": "nobody"}, "nobody"),
     ({"table": "A\nB", "goal": "best"}, "goal"),
@@ -154,12 +154,8 @@ def test_every_choice_of_create_study_is_on_the_page():
 
 
 def test_choices_are_read_as_they_are_written():
-    said = question_in(
-        {"eps": "2%", "confidence": "90 %", "bounds": "1 and 5", "items": "q1, q2", "lease": "2", "span": " "}
-    )
-    assert said == {
-        "eps": "2%", "confidence": 0.9, "bounds": (1.0, 5.0), "items": ["q1", "q2"], "lease": 172_800.0,
-    }  # fmt: skip
+    said = question_in({"eps": "2%", "confidence": "90 %", "measure": nw.Items("q1, q2", *"1 and 5")})
+    assert said == {"eps": "2%", "confidence": 0.9, "measure": nw.Items(["q1", "q2"], 1.0, 5.0)}  # fmt: skip
     assert question_in({"items": "500", "confidence": "0.99"}) == {"items": 500, "confidence": 0.99}
     assert [group.title for group in GROUPS if touched(group, {"scale": "linear", "budget": "9"})] == [
         "How it is measured"

@@ -18,7 +18,7 @@ LEVEL = math.log(2 / 0.05)
 def study_of(answers, goal="max", pool=None):
     """A study with these answers, one list for each option."""
     names = "ABCDEFGH"[: len(answers)]
-    study = nw.create_study(options=list(names), eps=0.05, goal=goal, items=pool, seed=0)
+    study = nw.create_study(options=list(names), eps=0.05, goal=goal, measure=nw.Items(pool), seed=0)
     for name, values in zip(names, answers, strict=True):
         tell(study, name, values)
     return study
@@ -133,7 +133,7 @@ def test_a_gap_at_the_first_item_is_the_reason_why_nothing_is_bounded():
 
 
 def test_a_suggestion_of_items_is_not_answered_by_a_bare_number():
-    study = nw.create_study(options=["A", "B"], eps=0.05, items=20, seed=0)
+    study = nw.create_study(options=["A", "B"], eps=0.05, measure=nw.Items(20), seed=0)
     job = study.ask()[0]
     with pytest.raises(ValueError, match=r"ask-1 asks for 20 items: tell items="):
         study.tell(job, 0.7)

@@ -142,7 +142,7 @@ def rounds_study(times, rounds, seed=0, scatter=0.02, store=":memory:", leave=Fa
     """A study on the log scale that was told so many rounds, with a slow-down that each round shares."""
     rng = np.random.default_rng(seed)
     study = nw.create_study(
-        store, options=list(times), eps="2%", goal="min", scale="log", noise="symmetric", unit="s"
+        store, options=list(times), eps="2%", goal="min", scale="log", measure="rounds", unit="s"
     )
     left = list(times)
     for t in range(rounds):
@@ -184,12 +184,12 @@ def test_a_certificate_of_rounds_is_recomputed_from_the_log(tmp_path):
     [
         ({"scale": "linear"}, 'needs scale="log"'),
         ({"items": 10}, "takes rounds as they come"),
-        ({"looks": "once"}, "any time"),
+        ({"final": True}, "any time"),
         ({"extra_scatter": 0.1}, "round by round"),
     ],
 )
 def test_what_does_not_go_with_rounds_is_refused(given, said):
-    question = {"options": ["a", "b"], "eps": "2%", "scale": "log", "noise": "symmetric"} | given
+    question = {"options": ["a", "b"], "eps": "2%", "scale": "log", "measure": "rounds"} | given
     if given.get("scale") == "linear":
         question["eps"] = 0.1
     with pytest.raises(ValueError, match=said):
@@ -198,7 +198,7 @@ def test_what_does_not_go_with_rounds_is_refused(given, said):
 
 def test_without_logarithms_rounds_need_bounds_and_compare_differences():
     rng = np.random.default_rng(6)
-    study = nw.create_study(options=["a", "b"], eps=0.1, noise="symmetric", bounds=(-1000, 1000))
+    study = nw.create_study(options=["a", "b"], eps=0.1, measure=nw.Rounds(-1000, 1000))
     for t in range(14):
         day = rng.normal(0.0, 50.0)
         study.tell(option="a", items={str(t): day + rng.normal(0.0, 0.05)})

@@ -53,8 +53,8 @@ def plane(seed):
 
 
 def with_features(model, table):
-    stated = {"deviation": 0.3} if "deviation" in model else {}
-    return nw.create_study(options=table, model=model, eps=0.5, span=9.0, **stated)
+    model = f"{model}:0.3" if "deviation" in model else model
+    return nw.create_study(options=table, model=model, eps=0.5)
 
 
 def assert_same(one, other):
@@ -77,7 +77,7 @@ def orders(names, count=6):
 def test_a_network_of_differences_gives_the_same_answer_in_every_order_of_the_list(scatter):
     rows = network()
     studies = [
-        told(nw.create_study(options=order, goal="min", eps=0.3, extra_scatter=scatter), rows)
+        told(nw.create_study(options=order, goal="min", eps=0.3, errors=nw.Errors(extra=scatter)), rows)
         for order in orders(DRUGS)
     ]
     for study in studies[1:]:

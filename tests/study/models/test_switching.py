@@ -8,6 +8,7 @@ import pytest
 from tests.support import simulated_deviations as simulated
 from tests.support.effort import long_beyond
 from tests.support.measured import tell_all
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 from noisewise.core.support.words import rounded_up
@@ -22,8 +23,8 @@ MOST_MISSES_OF_20 = 8
 
 
 def make(model="linear", scale=1.0, store=":memory:", **changes):
-    arguments = {"options": TABLE, "model": model, "eps": 0.3 * scale, "span": 12.0 * scale, **changes}
-    return nw.create_study(store, clock=lambda: 1.7e9, **arguments)
+    arguments = {"options": TABLE, "model": model, "eps": 0.3 * scale, **changes}
+    return study_at(lambda: 1.7e9, store, **arguments)
 
 
 def told(seed=0, rows=120, *, deviation=0.0, scatter=0.0, blocks=False, differences=False):
@@ -48,11 +49,11 @@ def told(seed=0, rows=120, *, deviation=0.0, scatter=0.0, blocks=False, differen
 EVERYTHING = {"deviation": 0.4, "blocks": True, "differences": True}
 
 
-@pytest.mark.parametrize("sizes", [{"deviation": 0.4}, {}])
-def test_the_order_of_telling_never_matters(sizes):
+@pytest.mark.parametrize("model", ["linear+deviation:0.4", "linear+deviation"])
+def test_the_order_of_telling_never_matters(model):
     rows = told(1, **EVERYTHING)
     shuffled = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
-    one, other = (tell_all(make("linear+deviation", **sizes), some) for some in (rows, shuffled))
+    one, other = (tell_all(make(model), some) for some in (rows, shuffled))
     assert one.deviation == pytest.approx(other.deviation, rel=1e-9)
     first, second = one.certificate(), other.certificate()
     assert (first.option, first.candidates, first.data) == (second.option, second.candidates, second.data)
@@ -65,8 +66,8 @@ def test_units_and_zero_do_not_matter(name):
     """Values, errors, eps, span and sizes times 1000, and all values shifted."""
     rows = told(3, **EVERYTHING)
     rows = [row for row in rows if "option" in row] if name == "linear_thompson" else rows
-    plain = tell_all(make("linear+deviation", policy=name, deviation=0.4), rows)
-    scaled = make("linear+deviation", scale=1000.0, policy=name, deviation=400.0)
+    plain = tell_all(make("linear+deviation:0.4", policy=name), rows)
+    scaled = make("linear+deviation:400.0", scale=1000.0, policy=name)
     tell_all(scaled, rows, scale=1000.0, shift=12345.0)
     one, other = plain.certificate(), scaled.certificate()
     assert (one.option, one.candidates, one.withheld) == (other.option, other.candidates, other.withheld)
@@ -84,7 +85,7 @@ def test_the_usual_policies_serve_options_with_deviations_and_others_say_so():
         if rule.needs_horizon or rule.sees_sigma == "before" or name == "vaee_as_printed":
             continue
         try:
-            study = make("linear+deviation", deviation=0.4, policy=name)
+            study = make("linear+deviation:0.4", policy=name)
         except ValueError as refusal:
             assert "choose another" in str(refusal)  # noqa: PT017 - some are served, some are not
             continue
@@ -96,7 +97,7 @@ def test_the_usual_policies_serve_options_with_deviations_and_others_say_so():
 
 
 def test_extra_scatter_widens_every_error_bar():
-    plain, wide = (make("independent", extra_scatter=size) for size in (None, 0.4))
+    plain, wide = (make("independent", errors=nw.Errors(extra=size)) for size in (None, 0.4))
     for study in (plain, wide):
         tell_all(study, told(5))
     one, other = (study.frame("measurements")["sigma"].to_numpy() for study in (plain, wide))
@@ -119,7 +120,7 @@ def test_estimated_sizes_are_near_the_truth(model):
     true = 0.5 if model == "linear+deviation" else 0.0
     found = []
     for seed in range(9):
-        study = make(model, extra_scatter="estimate")
+        study = make(model, errors=nw.Errors(extra="estimate"))
         tell_all(study, told(seed, 200, deviation=true, scatter=0.4))
         found.append((study.deviation or 0.0, study.extra_scatter))
     deviation, scatter = np.sqrt(np.mean(np.square(found), axis=0))
@@ -128,7 +129,7 @@ def test_estimated_sizes_are_near_the_truth(model):
 
 
 def test_the_certificate_says_when_it_is_approximate():
-    study = tell_all(make("linear+deviation", deviation=0.4), told(6, deviation=0.4))
+    study = tell_all(make("linear+deviation:0.4"), told(6, deviation=0.4))
     exact = study.certificate()
     assert exact.approximate == ()
     assert "with 95 % confidence" in exact.sentence
@@ -148,8 +149,13 @@ def test_the_certificate_says_when_it_is_approximate():
 
 def test_the_certificate_uses_upper_limits_of_estimated_sizes():
     rows = told(6, 200, deviation=0.4)
-    for sizes in ({}, {"extra_scatter": "estimate"}, {"deviation": 0.4, "extra_scatter": "estimate"}):
-        study = tell_all(make("linear+deviation", **sizes), rows)
+    extra = nw.Errors(extra="estimate")
+    for model, errors in (
+        ("linear+deviation", None),
+        ("linear+deviation", extra),
+        ("linear+deviation:0.4", extra),
+    ):
+        study = tell_all(make(model, errors=errors), rows)
         limits = study._now().sizes
         certificate = study.certificate()
         for name, size, largest in (
@@ -164,7 +170,14 @@ def test_the_certificate_uses_upper_limits_of_estimated_sizes():
             else:
                 assert largest is None
         deviation, scatter = limits.certified
-        stated = tell_all(make("linear+deviation", deviation=deviation, extra_scatter=scatter or None), rows)
+        stated = tell_all(
+            make(
+                "linear+deviation",
+                model=f"linear+deviation:{deviation}",
+                errors=nw.Errors(extra=scatter or None),
+            ),
+            rows,
+        )
         assert stated.certificate().bound == pytest.approx(certificate.bound, rel=1e-6)
 
 
@@ -234,7 +247,7 @@ def test_switching_is_an_event_and_keeps_the_log():
     event = study.events()[-1]
     assert event.kind == "switch"
     assert event.body == {
-        "model": {"model": "linear+deviation", "span": 12.0, "deviation": 0.4, "extra_scatter": None},
+        "model": {"model": "linear+deviation", "deviation": 0.4, "extra_scatter": None},
         "reason": "features miss something",
     }
     assert (study.model, study.deviation, study.extra_scatter) == ("linear+deviation", 0.4, None)
@@ -249,9 +262,9 @@ def test_switching_is_an_event_and_keeps_the_log():
 
 
 def test_an_independent_study_keeps_the_features_that_are_named():
-    study = make("independent", features=["f0", "f1", "f2"], span=None)
+    study = make("independent", features=["f0", "f1", "f2"])
     tell_all(study, told(10))
-    plain = tell_all(make("independent", span=None), told(10))
+    plain = tell_all(make("independent"), told(10))
     assert study.certificate().bound == plain.certificate().bound
     study.switch("linear")
     linear = tell_all(make(), told(10))
@@ -260,7 +273,7 @@ def test_an_independent_study_keeps_the_features_that_are_named():
     study.switch("linear+deviation", deviation=0.2)
     assert study.ask()[0].option in study.options
     with pytest.raises(ValueError, match="a study that was made without features; got 'linear'"):
-        plain.switch("linear", span=12.0)
+        plain.switch("linear")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +286,6 @@ def test_an_independent_study_keeps_the_features_that_are_named():
         ({"extra_scatter": -1.0}, "`extra_scatter` must be a finite number above 0; got -1.0"),
         ({"extra_scatter": "lots"}, "`extra_scatter` must be a number above 0 or 'estimate'; got 'lots'"),
         ({"model": "linear+deviation", "deviation": 0.0}, "`deviation` must be a finite number above 0"),
-        ({"span": 13.0}, "`span` is 12 since the study was made, and stays"),
         ({"extra_scatter": 0.1, "reason": " "}, "`reason` must say why"),
     ],
 )
@@ -292,18 +304,16 @@ def test_certificates_hold_when_deviations_have_the_stated_size():
 
 
 def test_a_stated_size_that_is_too_small_is_told():
-    study = tell_all(make("linear+deviation", deviation=0.02), told(7, deviation=0.5))
+    study = tell_all(make("linear+deviation:0.02"), told(7, deviation=0.5))
     check = study.check()
     assert check.advice == {"deviation": "estimate"}
     assert "the size of the deviations, the error bars or some measurements are wrong" in check.problems[0]
-    study = tell_all(make("linear+deviation", deviation=0.5), told(7, 200, deviation=0.5, scatter=0.6))
+    study = tell_all(make("linear+deviation:0.5"), told(7, 200, deviation=0.5, scatter=0.6))
     assert study.check().advice == {"extra_scatter": "estimate"}
 
 
 def test_connected_options_have_a_certificate_after_a_switch_from_the_linear_model():
-    study = nw.create_study(
-        options={"id": ["A", "B", "C"], "x": [0.0, 1.0, 2.0]}, model="linear", eps=0.1, span=5.0
-    )
+    study = nw.create_study(options={"id": ["A", "B", "C"], "x": [0.0, 1.0, 2.0]}, model="linear", eps=0.1)
     for option, value in (("A", 1.0), ("B", 3.0), ("C", 2.0)):
         study.tell(option=option, value=value, se=0.05)
     study.tell(plus="A", minus="B", value=-2.0, se=0.05)

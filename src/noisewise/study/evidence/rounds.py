@@ -48,7 +48,7 @@ import numpy as np
 from noisewise.core.choice.selection import Mask
 from noisewise.core.model.dense import Floats
 from noisewise.study.evidence.items import PairedItems
-from noisewise.study.log.items import Items
+from noisewise.study.log.items import ItemAnswers
 from noisewise.study.log.measurements import Codes
 
 #: The shares ℓ that are bet side by side, and the weight of each.
@@ -200,7 +200,7 @@ class SymmetricRounds(PairedItems):
 
     def __init__(
         self,
-        items: Items,
+        items: ItemAnswers,
         n: int,
         sign: float,
         *,

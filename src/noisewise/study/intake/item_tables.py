@@ -205,7 +205,7 @@ def _check_values(state: State, table: ItemTable, match: bool) -> None:
         what = (
             "has no value: one that could not be measured counts as failed"
             if np.isnan(value)
-            else f"must have a value from {low:g} to {high:g} (`bounds`, which a study is made with); got "
+            else f"must have a value from {low:g} to {high:g} (`measure`, which a study is made with); got "
             f"{value:g}"
         )
         raise ValueError(f"row {row + 1}: item {printable(name)!r} {what}.")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from noisewise.study.intake.parsed_table import Parsed
     from noisewise.study.intake.row_fates import RowFates
 
-#: The kinds that a study takes where it was declared what a measurement is, and what to say instead of others.
+#: The kinds that a study takes where a measurement was declared to be something, and what to say otherwise.
 SUITED = {
     ERROR_BARS: ((KNOWN,), "give se=, var=, or ci="),
     COUNTED: ((COUNTS,), "give successes= and trials="),

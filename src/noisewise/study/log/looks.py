@@ -35,7 +35,7 @@ def broken_promise(state: State) -> str | None:
     if state.specification.bounds is not None:
         return "a bound for one look does not hold for readings within bounds"
     if state.specification.noise == HEAVY:
-        return f"a bound for one look does not hold for errors of any tails"
+        return "a bound for one look does not hold for errors of any tails"
     if not (count := chosen_by_looking(state)):
         return None
     return (
@@ -60,7 +60,8 @@ def switched_looks(state: State, final: Any) -> dict[str, str]:
         )
     if broken := broken_promise(state):
         raise ValueError(
-            f"`final` cannot be switched on: {broken}. Make a new study, with final=True, and record in it only "
+            f"`final` cannot be switched on: {broken}. Make a new study, with final=True, and record "
+            f"in it only "
             "what was not chosen by looking."
         )
     return {"looks": ONCE, "costs": COST}

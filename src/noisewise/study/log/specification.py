@@ -1,6 +1,5 @@
 """What a study is about: everything that is fixed when it is made."""
 
-import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -20,11 +19,10 @@ from noisewise.core.support.ranges import (
 from noisewise.core.support.text import check_text
 from noisewise.study.inputs.catalogue import OptionCatalogue
 from noisewise.study.inputs.items import check_pool
-from noisewise.study.inputs.value_scale import LINEAR, LOG, SCALES, LogLimits, ValueScale, log_limits
+from noisewise.study.inputs.value_scale import LOG, SCALES, LogLimits, ValueScale, log_limits
 from noisewise.study.log.model_choice import ANY_TIME as ANY_TIME
 from noisewise.study.log.model_choice import (
     ESTIMATE,
-    SIZES,
     ModelChoice,
     Size,
     choose_model,
@@ -239,7 +237,7 @@ def check_question(
         goal=goal,
         eps=None if eps is None else reading.read_eps(eps),
         confidence=confidence,
-        noise_floor=None if noise_floor is None else reading.read_error(noise_floor, "noise_floor"),
+        noise_floor=None if noise_floor is None else reading.read_error(noise_floor, "floor"),
         seed=_new_seed(items) if seed is None else seed,
         deviation=reading.read_size(deviation, "deviation"),
         extra_scatter=reading.read_size(extra_scatter, "extra_scatter"),
@@ -282,13 +280,13 @@ def _checked(
         "goal": check_choice("goal", goal, GOALS),
         "eps": None if eps is None else check_amount("eps", eps),
         "confidence": check_within("confidence", check_probability("confidence", confidence), CONFIDENCE),
-        "noise_floor": None if noise_floor is None else check_amount("noise_floor", noise_floor),
+        "noise_floor": None if noise_floor is None else check_amount("floor", noise_floor),
         "seed": check_count_within("seed", seed, SEED),
         "budget": None if budget is None else check_count_within("budget", budget, COUNT),
         "looks": None if looks is None else check_choice("looks", looks, (ONCE,)),
         "bounds": None if bounds is None else _two_bounds(bounds),
         "scatter": scatter,
-        "noise": None if noise is None else check_choice("noise", noise, (HEAVY, SYMMETRIC)),
+        "noise": None if noise is None else check_choice("tails", noise, (HEAVY, SYMMETRIC)),
         "items": check_pool(items),
         "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
         "scale": None if scale is None else check_choice("scale", scale, (LOG,)),
@@ -322,7 +320,8 @@ def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) 
         _check_logarithms(checked)
     if scatter == OWN and chosen.extra_scatter is not None:
         raise ValueError(
-            'nw.Errors(scatter="own", extra=...) is a contradiction: scatter that readings do not show cannot '
+            'nw.Errors(scatter="own", extra=...) is a contradiction: scatter that readings do not '
+            "show cannot "
             "be told from their own. Leave one of the two out."
         )
 
@@ -332,12 +331,14 @@ def _check_shared(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) ->
     if checked["items"] is not None or checked["noise"] == SYMMETRIC:
         what = "items" if checked["items"] is not None else "rounds"
         raise ValueError(
-            f"`measure` must not be {what} in the {chosen.model} model: options are compared by their features "
+            f"`measure` must not be {what} in the {chosen.model} model: options are compared by their "
+            f"features "
             'there, and not one by one. Use model="independent".'
         )
     if scatter == OWN:
         raise ValueError(
-            f'nw.Errors(scatter="own") needs options that share nothing; in the {chosen.model} model scatter is '
+            f'nw.Errors(scatter="own") needs options that share nothing; in the {chosen.model} model '
+            f"scatter is "
             'pooled. Leave it out, or use model="independent".'
         )
 
@@ -361,7 +362,8 @@ def _check_rounds(checked: dict[str, Any], chosen: ModelChoice) -> None:
         raise ValueError('measure="rounds" does not go with final=True.')
     if checked["scale"] != LOG and checked["bounds"] is None:
         raise ValueError(
-            f'measure="rounds" needs scale="{LOG}", for ratios, or nw.Rounds(low, high), the bounds of all values.'
+            f'measure="rounds" needs scale="{LOG}", for ratios, or nw.Rounds(low, high), the bounds '
+            f"of all values."
         )
 
 
@@ -370,7 +372,8 @@ def _check_logarithms(checked: dict[str, Any]) -> None:
     said = f'scale="{LOG}"'
     if checked["noise"] == HEAVY:
         raise ValueError(
-            f'{said} does not go with nw.Errors(tails="{HEAVY}"): the logarithm of a value with an error of any '
+            f'{said} does not go with nw.Errors(tails="{HEAVY}"): the logarithm of a value with an '
+            f"error of any "
             "tails is off by an unknown amount. Take logarithms yourself, if you know their own error bars."
         )
     if checked["measure"] == COUNTED:
@@ -381,7 +384,8 @@ def _check_logarithms(checked: dict[str, Any]) -> None:
         raise ValueError(f"bounds in `measure` must be above 0 with {said}; got {checked['bounds'][0]:g}.")
     if checked["items"] is not None and checked["bounds"] is None:
         raise ValueError(
-            f"items with {said} need bounds, nw.Items(pool, low, high), both above 0: what is compared is the "
+            f"items with {said} need bounds, nw.Items(pool, low, high), both above 0: what is "
+            f"compared is the "
             "geometric mean over items."
         )
 

@@ -16,7 +16,7 @@ from noisewise.study.inputs.error_bars import ITEMS, READINGS
 from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.whitened_features import Whitening, whiten
 from noisewise.study.log.events import Event
-from noisewise.study.log.items import Items
+from noisewise.study.log.items import ItemAnswers
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
 from noisewise.study.log.jobs import OPEN as OPEN
 from noisewise.study.log.jobs import WEEK as WEEK
@@ -81,7 +81,7 @@ class State:
         self.excluded: dict[int, str] = {}
         self.changed = False
         self.measurements = Measurements(logs=specification.value_scale.log)
-        self.items = Items(specification)
+        self.items = ItemAnswers(specification)
         self.told = Contents()  # the present content of each measurement
         self.begun = FirstMoment()
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended

@@ -119,7 +119,7 @@ def fill_slots(
     """
     if analysis.once:
         raise ValueError(
-            'a study with looks="once" has no slots: which option is worth one is found by looking at '
+            "a study with final=True has no slots: which option is worth one is found by looking at "
             "values. Ask instead, which goes by turns."
         )
     listed = sigmas if isinstance(sigmas, Iterable) and not isinstance(sigmas, str) else [sigmas]
