@@ -69,7 +69,7 @@ lint: $(STAMP)
 # The verbs in C, built with the address and undefined-behaviour sanitizers, under the tests that call every
 # binding. Unoptimised: that is built four times as fast, and nothing is optimised away that could be wrong.
 SANITIZERS := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-SANITIZED := tests/core/native tests/core/model/test_independent.py tests/policies/rules/test_vage_races.py \
+SANITIZED := tests/core/native tests/core/test_independent.py tests/rules/test_vage_races.py \
 	-k "not live_policy or copies"
 sanitize: $(STAMP) $(VERBS)
 	NOISEWISE_CFLAGS="$(SANITIZERS)" $(BIN)/python setup.py --quiet build --build-base build/sanitized --build-lib build/sanitized/lib

@@ -12,7 +12,7 @@ import numpy as np
 
 import noisewise as nw
 from benchmarks.timing import Row, seconds
-from noisewise.study.asking.suggestion import Asking
+from noisewise.study.asking.ask import Asking
 
 DIM, EPS, SE, TIMES = 10, 0.3, 0.5, 7
 #: Model, options, measurements, measurements in a block (0: no blocks), and the most milliseconds.

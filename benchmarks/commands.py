@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.timing import Row
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.rounds import (
     FIRST,
     PairRounds,

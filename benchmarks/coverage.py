@@ -26,8 +26,8 @@ from threadpoolctl import threadpool_limits
 import noisewise as nw
 from benchmarks.adversaries import FALSE_ALARM
 from benchmarks.timing import Row
-from noisewise.core.support.garbage import without_collector
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
+from noisewise.core.sequences import without_collector
+from noisewise.study.asking.pending import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
 from noisewise.study.asking.race import propose
 from noisewise.study.certificates.bound import Recommended, recommend
 from noisewise.study.log.events import Event
@@ -37,7 +37,7 @@ from noisewise.study.models.analysis import Analysis
 
 STUDIES = int(os.environ.get("COVERAGE_STUDIES", "2000"))
 MINUTES = float(os.environ.get("COVERAGE_MINUTES", "inf"))
-CONFIDENCES = (0.5, 0.95)
+CONFIDENCES = (0.5, 0.8, 0.95)
 OPTIONS, MEASUREMENTS, EPS, DEVIATION = 5, 30, 0.5, 0.2
 #: Studies that are played in turn before the next line has its turn, for when time ends.
 TURN = 25

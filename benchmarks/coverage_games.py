@@ -35,7 +35,7 @@ Player = Callable[["Game", Rng, Errors], Moves]
 
 
 #: For known error bars, and for what may be skewed or has a scatter that is estimated.
-NORMAL, ANY_LAW = {0.5: 2.2, 0.95: 3.2}, {0.5: 1.0, 0.95: 1.8}
+NORMAL, ANY_LAW = {0.5: 2.2, 0.8: 2.4, 0.95: 3.2}, {0.5: 1.0, 0.8: 1.2, 0.95: 1.8}
 
 
 class Result(NamedTuple):

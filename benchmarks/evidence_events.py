@@ -276,13 +276,16 @@ def crossed(name: str, player: str, studies: int, deltas: tuple[float, ...], see
     return ever.sum(axis=1).tolist()
 
 
+#: Error probabilities.
+DELTAS = (0.5, 0.2, 0.05)
+
+
 def run(studies: int = 2000, only: str | None = None) -> list[Row]:
-    """All kinds (or one) and players at confidence 0.5 and 0.95."""
+    """All kinds (or one) and players at confidence 0.5, 0.8 and 0.95."""
     found = []
     for name in WORLDS if only is None else [only]:
         for player in PLAYERS:
-            half, few = crossed(name, player, studies, (0.5, 0.05), 0)
-            for delta, count in ((0.5, half), (0.05, few)):
+            for delta, count in zip(DELTAS, crossed(name, player, studies, DELTAS, 0), strict=True):
                 what = f"{name}, {player}, confidence {1 - delta:g}"
                 found.append(Row(what, count / studies / delta, "of the allowed error", 1.0))
     return found
@@ -290,4 +293,4 @@ def run(studies: int = 2000, only: str | None = None) -> list[Row]:
 
 if __name__ == "__main__":
     for row in run(int(sys.argv[1]) if len(sys.argv) > 1 else 2000, *sys.argv[2:3]):
-        print(f"{row.name}: {row.figure:.3f}")
+        print(f"{row.name}: {row.figure:.3f}", flush=True)

@@ -13,9 +13,8 @@ import numpy as np
 
 import noisewise as nw
 from benchmarks.timing import Row, alternating, seconds
-from noisewise.core.model import dense as core_model
-from noisewise.core.model.dense import theta
-from noisewise.core.model.vectors import covariance
+from noisewise.core import model as core_model
+from noisewise.core.model import covariance, theta
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "actions"))
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from benchmarks.timing import Row
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.items import PairedItems
 from noisewise.study.inputs.value_scale import AS_TOLD

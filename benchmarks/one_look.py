@@ -26,7 +26,7 @@ from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 
 STUDIES = int(os.environ.get("ONE_LOOK_STUDIES", "2000"))
-CONFIDENCES = (0.5, 0.95)
+CONFIDENCES = (0.5, 0.8, 0.95)
 Values = np.ndarray[Any, np.dtype[np.float64]]
 Body = dict[str, Any]
 Measure = Callable[[Values, np.random.Generator], list[Body]]

@@ -16,7 +16,7 @@ import numpy as np
 
 import noisewise as nw
 from benchmarks.timing import Row
-from noisewise.core.support.randomness import generator
+from noisewise.core.randomness import generator
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.planning.plan import draw_worlds
 

@@ -11,8 +11,7 @@ from scipy.stats import binom
 
 import noisewise as nw
 from benchmarks.timing import Row
-from noisewise.arena import CELLS
-from noisewise.arena.matches import CERTIFIED_AT
+from noisewise.simulation.arena import CELLS, CERTIFIED_AT
 
 #: 2000 runs per cell at the first target take 80 minutes on two cores.
 RUNS = int(os.environ.get("NOISEWISE_TRACKING_RUNS", "20"))

@@ -9,7 +9,7 @@ import numpy as np
 
 import noisewise as nw
 from benchmarks.timing import Row, alternating
-from noisewise.arena import CELLS, Entry, run_arena
+from noisewise.simulation.arena import CELLS, Entry, run_arena
 
 #: Runs per cell and rule; what is finished is kept in this folder.
 REPLICATIONS = int(os.environ.get("NOISEWISE_ARENA_RUNS", "2000"))

@@ -49,7 +49,7 @@ BY_FILE = (
     "cli/test_clusters.py",
     "core/test_parallel.py",
     "running/test_run_elsewhere.py",
-    "showing/test_report_in_a_browser.py",
+    "report/test_report_in_a_browser.py",
     "pages/test_in_a_browser.py",
     "tests/test_house.py",
     "tests/test_tests.py",
@@ -164,6 +164,6 @@ def pytest_xdist_make_scheduler(config, log):
             file, _, test = nodeid.partition("::")
             if file.endswith(BY_RULE):
                 return re.split(r"\W", test.partition("[")[2])[0] or nodeid
-            return file if file.endswith(BY_FILE) or "/arena/" in file else nodeid
+            return file if file.endswith(BY_FILE) or "test_arena" in file else nodeid
 
     return Together(config, log)

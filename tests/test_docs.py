@@ -13,8 +13,8 @@ from website.pictures import IMAGES, LARGEST, LINK, live, marks, pictures, same_
 from website.source_pages import generated
 
 import noisewise as nw
-import noisewise.arena
 import noisewise.charts
+import noisewise.simulation.arena
 import noisewise.testing
 from noisewise.cli import app
 from noisewise.rules import registry
@@ -147,7 +147,7 @@ def test_links_between_pages_lead_somewhere():
             assert there.exists() or there in MADE, f"{page.name} links to {target}"
 
 
-MODULES = (nw, noisewise.arena, noisewise.charts, noisewise.testing)
+MODULES = (nw, noisewise.simulation.arena, noisewise.charts, noisewise.testing)
 PUBLIC = [(module, name) for module in MODULES for name in module.__all__]
 
 

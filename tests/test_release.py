@@ -23,7 +23,7 @@ TOLD = (
     "README.md",
     "docs/install.md",
     ".github/workflows/ci.yml",
-    "src/noisewise/core/support/version.py",
+    "src/noisewise/core/version.py",
 )
 VENDOR = "src/noisewise/server/pages/static/vendor"
 
@@ -48,7 +48,7 @@ def release(tree, number):
     """What the one who releases a version does by hand."""
     here = nw.__version__
     change(tree, "pyproject.toml", f'version = "{here}"', f'version = "{number}"')
-    change(tree, "src/noisewise/core/support/version.py", here, number)
+    change(tree, "src/noisewise/core/version.py", here, number)
     change(tree, "CITATION.cff", f"version: {here}", f"version: {number}\ndate-released: 2026-11-17")
     if "## Unreleased" in (tree / "CHANGELOG.md").read_text("utf-8"):
         change(tree, "CHANGELOG.md", "## Unreleased", f"## {number}")
@@ -65,7 +65,7 @@ def test_what_the_files_say_of_this_version_agrees():
     ("name", "before", "after", "said"),
     [
         ("CITATION.cff", "\nversion: ", "\nversion: 9", "CITATION.cff must say the version"),
-        ("src/noisewise/core/support/version.py", '= "', '= "9', "version.py must say the version"),
+        ("src/noisewise/core/version.py", '= "', '= "9', "version.py must say the version"),
         ("CHANGELOG.md", "\n## 0.", "\n## 7.", "the newest version in CHANGELOG.md must be"),
         ("pyproject.toml", ":: 3.11", ":: 3.9", "contradicts requires-python"),
         (".github/workflows/ci.yml", '["3.11", ', '["3.10", "3.11", ', "ci.yml tests Python"),

@@ -44,8 +44,8 @@ def versions(root: Path) -> list[str]:
     """The version is the same everywhere it is written, and the changelog and the upgrade notes know it."""
     here = version(root)
     said = {
-        "src/noisewise/core/support/version.py": _found(
-            r'^__version__ = "(.+)"$', root, "src/noisewise/core/support/version.py"
+        "src/noisewise/core/version.py": _found(
+            r'^__version__ = "(.+)"$', root, "src/noisewise/core/version.py"
         ),
         "CITATION.cff": _found(r"^version: (\S+)$", root, "CITATION.cff"),
     }

@@ -68,7 +68,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
   estimated extra scatter).
 - In a study on a log scale (`scale` is `log`), `bound`, `eps`, `spread`, `bound_before` and `bound_after` are
   differences of natural logarithms, and standard errors of what is computed (`se_before`, `se_after`, the
-  `sigma` of slots, jobs and levels) parts of a value; values, estimates and all that is told are in the unit
+  `sigma` of jobs and levels) parts of a value; values, estimates and all that is told are in the unit
   of the values. Beside each bound stands `bound_ratio`, `eps_ratio`, …: the recommended value over the best
   one where it is just met. `scale` and these fields are there in such studies only.
 - A forecast has `name`, `median`, `low`, `high` (measurements; one study in ten needs fewer than `low`, one

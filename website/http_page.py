@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 from noisewise.server.app import make_app
 from noisewise.server.auth.roles import Role, role_of, routes_of
 from noisewise.stores import MemoryStorage
-from noisewise.study import Study, create_study
-from website.names import arguments
 
 HEAD = """\
 # The JSON interface
@@ -25,55 +23,14 @@ server shows the same as OpenAPI at `/api/v1/openapi.json`.
 """
 #: Headers and parameters that many operations share, and the head of the page explains.
 SHARED = ("study", "if-match", "if-none-match", "idempotency-key")
-#: The method of a study that an operation calls, where that is not the last word of its address.
-CALLS = {"studies": create_study, "asks": Study.ask, "tells": Study.tell, "imports": Study.tell_many}
 #: What is explained nowhere else, because it means the same everywhere.
 COMMON = {
-    "allow_missing_se": "Take rows without an error bar as bare values.",
-    "arm": "Whether the block is a trial in which every option is an arm.",
-    "batch": "How many are measured at once.",
-    "block": "What measurements share: a day, a plate, a run.",
-    "budget": "How many measurements there are at most.",
-    "by": "Who it was; with tokens, the name of the token is taken.",
-    "certificate": "As it was answered, or exported.",
-    "ci": "The two ends of a confidence interval; `level` says which.",
-    "cost": "What this measurement did cost.",
-    "counts": "Whether shares in the table are successes out of trials.",
-    "decimal": "Whether numbers are written with a point or a comma.",
     "descending": "The largest first.",
     "ending": "`jsonl`, `csv` or `parquet`.",
-    "eps": "How far from the best is good enough.",
-    "event": "The number of the event.",
-    "id": "The number of the task or of the link.",
-    "ignore": "Columns of the table to leave out.",
-    "instrument": "What it was measured with.",
-    "items": "Values by item, for options that are measured on the same ones.",
-    "jobs": "Suggestions, by their names such as `ask-1`.",
+    "id": "The id of the task or of the link.",
     "last-event-id": "The last event that was received; the stream goes on after it.",
-    "layout": "How trials stand in the table: differences, or one row per arm.",
-    "level": "Of the confidence interval.",
-    "limit": "How many rows at most.",
-    "log": "An exported log, as JSON lines.",
-    "looks": "How many moments to look at.",
-    "measurement": "Its name, such as `m-7`.",
-    "minus": "The option that was subtracted, of a measured difference.",
-    "n": "How many readings.",
-    "name": "The name of the study.",
-    "note": "Anything worth keeping.",
-    "option": "Its name.",
-    "options": "Names, or rows with the same columns as the first options.",
-    "paths": "How many futures to play.",
-    "plus": "The option that was subtracted from, of a measured difference.",
-    "probe": "Whether to measure an option, or the difference of two.",
-    "reason": "Why, in a sentence; the log keeps it.",
-    "seed": "Of the random numbers.",
-    "sigma": "The error bars of the opportunities.",
-    "successes": "How many of the trials went well.",
-    "tells": "Measurements, told together: all of them or none.",
-    "trials": "How many there were.",
-    "value": "What was measured; `12.3(4)` says its error bar as well.",
-    "var": "The error bar, squared.",
-    "what": "Which table.",
+    "limit": "The most rows of a page.",
+    "what": "The table.",
 }
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -131,18 +88,16 @@ class Operation(NamedTuple):
                 yield _row(name, one["schema"], one.get("required", False), text)
 
     def _body(self) -> Iterator[str]:
-        """The fields of its body; what the type does not explain, the study's own method does."""
+        """The fields of its body."""
         body = self.said.get("requestBody", {}).get("content", {}).get("application/json")
         if body is None:
             return
-        word = self.path.rpartition("/")[2]
-        known = arguments(CALLS.get(word, getattr(Study, word, None)))
         models = _named(body["schema"])
         for model in models:
             schema = self.schemas[model]
             needed = schema.get("required", ()) if len(models) == 1 else ()
             for field, kind in schema.get("properties", {}).items():
-                text = kind.get("description") or known.get(field) or COMMON.get(field, "")
+                text = kind.get("description") or COMMON.get(field, "")
                 yield _row(field, kind, field in needed, text)
 
 

@@ -111,7 +111,7 @@ SECTIONS = (
     PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
     PagePart(
         "The arena",
-        "noisewise.arena",
+        "noisewise.simulation.arena",
         "Rules against rules in many worlds: [the arena](rules.md#rules-against-rules).",
         "arena.",
     ),

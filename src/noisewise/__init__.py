@@ -7,12 +7,11 @@ and what a new rule is made of in `extending`. Every name loads its module at fi
 
 from typing import TYPE_CHECKING
 
-from noisewise.core.support.lazy import lazy_names
-from noisewise.core.support.version import __version__ as __version__
+from noisewise.core.lazy import lazy_names
+from noisewise.core.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from noisewise import actions as actions
-    from noisewise import arena as arena
     from noisewise import charts as charts
     from noisewise import core as core
     from noisewise import data as data
@@ -115,7 +114,6 @@ if TYPE_CHECKING:
     from noisewise.study import Plan as Plan
     from noisewise.study import Ratings as Ratings
     from noisewise.study import Rounds as Rounds
-    from noisewise.study import Slot as Slot
     from noisewise.study import Study as Study
     from noisewise.study import Worth as Worth
     from noisewise.study import pick as pick
@@ -135,8 +133,6 @@ __all__ = [
     "Plan",
     "Policy",
     "Ratings",
-    "Rounds",
-    "Slot",
     "Study",
     "Worth",
     "best_of",
@@ -184,8 +180,9 @@ _NAMES = {
         "DamagedError MemoryStorage OutcomeUnknownError StoreChangedError Verdict backup_store "
         "open_store rebuild_study restore_store verify_certificate verify_log"
     ),
-    "noisewise.study": "Certificate Check Errors Items Job Measurement Plan Ratings Rounds Slot "
-    "Study Worth pick",
+    "noisewise.study": (
+        "Certificate Check Errors Items Job Measurement Plan Ratings Rounds Study Worth pick"
+    ),
     "noisewise.study.tables.table": "read_table",
     "noisewise.timing": "best_of",
     "noisewise.client.opening": "load_study",
@@ -193,7 +190,7 @@ _NAMES = {
 }
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
-    "actions arena charts core data designs extending paper readers rules sets simulation stores "
+    "actions charts core data designs extending paper readers rules sets simulation stores "
     "study testing theory timing"
 )
 

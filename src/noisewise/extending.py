@@ -11,16 +11,7 @@ A rule is a child of `Rule` with a name, options as fields, and a method `choose
   `check_probability`, `check_count`, `check_choice`.
 """
 
-from noisewise.core.choice.selection import (
-    first_best,
-    first_largest,
-    keep_near_best,
-    most_telling,
-    strongest_rival,
-)
-from noisewise.core.model.covariances import covariance_with
-from noisewise.core.model.dense import set_theta
-from noisewise.core.support.checks import (
+from noisewise.core.checks import (
     check_choice,
     check_count,
     check_not_negative,
@@ -28,6 +19,8 @@ from noisewise.core.support.checks import (
     check_positive,
     check_probability,
 )
+from noisewise.core.model import covariance_with, set_theta
+from noisewise.core.selection import first_best, first_largest, keep_near_best, most_telling, strongest_rival
 from noisewise.rules.model import Model, SetModel
 from noisewise.rules.policy import Policy
 from noisewise.rules.registry import register

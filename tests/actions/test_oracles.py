@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 import noisewise as nw
 from noisewise.actions import vertices
 from noisewise.actions.search import sign_bound
-from noisewise.core.model.dense import fold, new_model, theta
-from noisewise.core.model.vectors import covariance, place
+from noisewise.core.model import covariance, fold, new_model, place, theta
 
 MODELS = 200
 #: The bound over contrasts takes longer: it is tried on fewer models here, on all in the benchmark.

@@ -14,7 +14,7 @@ TABLES = ("polars", "narwhals", "pandas", "pyarrow")
 SCREENS = ("rich", "altair")
 STATISTICS = ("scipy.stats", "scipy.special", "scipy.optimize", "scipy.spatial")
 RULES = ("noisewise.rules", "noisewise.simulation")
-VIEWS = ("noisewise.study.planning.plan", "noisewise.study.showing", "noisewise.charts", "noisewise.arena")
+VIEWS = ("noisewise.study.planning.plan", "noisewise.study.report", "noisewise.charts", "noisewise.arena")
 HEAVY = (*DATABASES, *TABLES, *SCREENS, *STATISTICS, "noisewise.simulation", *VIEWS)
 #: By command, with its arguments after the store, what must not be loaded when it ends.
 NOT_LOADED = {

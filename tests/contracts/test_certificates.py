@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.choice.selection import regret_bound, smallest_bound
+from noisewise.core.selection import regret_bound, smallest_bound
 
 VECTORS = np.array([[1.0, 0.0, 0.1], [0.8, 0.5, 0.0], [0.0, 1.0, 0.3], [0.3, 0.3, 0.8], [0.6, 0.0, 0.7]])
 

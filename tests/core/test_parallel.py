@@ -13,7 +13,7 @@ from tests.support.clusters import small_cluster
 
 from noisewise.core import parallel
 from noisewise.core.parallel import WorkersError, executor_on, processors, spread
-from noisewise.core.support.remarks import heard_progress
+from noisewise.core.remarks import heard_progress
 
 PROCESSES = pytest.param(2, marks=pytest.mark.long("processes"))
 

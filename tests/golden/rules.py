@@ -9,8 +9,8 @@ from tests.golden import _worlds as worlds
 from tests.golden._worlds import facts
 
 import noisewise as nw
-from noisewise.arena import Cell, Entry, run_arena
 from noisewise.simulation import action_noise, schedules
+from noisewise.simulation.arena import Cell, Entry, run_arena
 
 NAME = "rules"
 

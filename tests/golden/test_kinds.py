@@ -2,7 +2,7 @@
 
 import inspect
 
-from tests.golden import designs, http, rules, studies, theory
+from tests.golden import designs, rules, studies, theory
 from tests.golden.kinds import read_records as recorded
 from tests.support.commands import commands
 
@@ -82,16 +82,3 @@ def test_every_command_with_json_has_an_answer():
     gone = {"migrate", "best", "slot", "policies", "include", "fail", "rebuild"}
     assert with_json - {"read-table", "rules"} == answered - gone
     assert len(with_json) > 25
-
-
-def test_every_route_is_tried_with_every_role():
-    matrix = {
-        record["case"]["role"]: record["answer"]["statuses"]
-        for record in recorded(http.NAME)
-        if "routes" in record["case"] and not record["case"].get("read_only")
-    }
-    assert matrix.keys() == set(http.ROLES)
-    routes = {f"{method} {path}" for method, path in http.all_routes()}
-    for statuses in matrix.values():
-        # Routes that are gone are named in changes.toml.
-        assert routes <= statuses.keys()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.choice.radius import make_radius
+from noisewise.core.radius import make_radius
 from noisewise.paper.case_study import ROWS
 from noisewise.paper.measurements import ERROR_BARS, information, own_error_bars, ridge_bias
 from noisewise.paper.report import SECTIONS

@@ -3,7 +3,7 @@
 import numpy as np
 
 import noisewise as nw
-from noisewise.core.model.dense import new_dense
+from noisewise.core.model import new_dense
 from noisewise.rules import alternatives
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.optimize import minimize
 
 import noisewise as nw
-from noisewise.core.model.dense import fold, new_model, set_theta, theta
+from noisewise.core.model import fold, new_model, set_theta, theta
 from noisewise.rules import huber, median_of_means, one_pass
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 from tests.support.playing import FALSE_ALARM, bounded_problem, live_choices
 
 import noisewise as nw
-from noisewise.core.model.covariances import perturbed_means
+from noisewise.core.model import perturbed_means
 
 
 def test_thompson_sampling_of_scale_0_is_greedy_action_by_action():

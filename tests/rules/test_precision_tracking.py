@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import noisewise as nw
-from noisewise.core.model.dense import fold, new_model
+from noisewise.core.model import fold, new_model
 from noisewise.rules._precision_tracking import PULL
 from noisewise.rules.comparisons import comparison_quantiles
 from noisewise.rules.looks import Looks, claims_of, delta_at

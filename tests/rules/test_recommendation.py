@@ -9,7 +9,7 @@ from scipy import stats
 from tests.support.needed import NEEDED
 
 import noisewise as nw
-from noisewise.core.choice.selection import regret_bound
+from noisewise.core.selection import regret_bound
 from noisewise.rules.rule import RECOMMENDATIONS
 from noisewise.testing.contract import random_history, replay
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.actions.independent import IndependentOptions
+from noisewise.actions.finite import IndependentOptions
 
 
 def told(policy, seed=0, rounds=120, sigma=0.4):

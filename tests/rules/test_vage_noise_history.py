@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.model.dense import fold, new_model
+from noisewise.core.model import fold, new_model
 from noisewise.core.native.verbs import numpy_verbs
 from noisewise.rules.races import book, compare_actions, new_history, observe
 

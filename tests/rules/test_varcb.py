@@ -9,7 +9,7 @@ from tests.support.naive import WeightedOfulPlus, first_largest, options_of_weig
 from tests.support.playing import quiet_problem
 
 import noisewise as nw
-from noisewise.core.support.randomness import generator
+from noisewise.core.randomness import generator
 
 
 def textbook_varcb(textbook, variance_left_to_chance, sigma, uniform):

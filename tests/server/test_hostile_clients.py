@@ -100,7 +100,7 @@ def test_what_is_no_http_is_refused(url, what):
     "body",
     [
         b'{"option": "A", "value": 1.0, "value": 2.0, "se": 0.1}',
-        b'{"tells": [{"option": "A", "value": 1.0, "se": 0.1, "se": 5}]}',
+        b'{"results": [{"option": "A", "value": 1.0, "se": 0.1, "se": 5}]}',
         b"[" * 100_000 + b"]" * 100_000,
         b'{"a": ' * 50_000 + b"1" + b"}" * 50_000,
         b'{"option": ' + b"[" * 40 + b"]" * 40 + b"}",
@@ -118,9 +118,9 @@ def test_a_body_that_can_be_read_in_two_ways_is_refused(url, body):
 
 @pytest.mark.parametrize("depth", [20, 300, 900])
 def test_a_certificate_that_is_nested_deeply_is_refused_without_a_fault(url, depth):
-    body = b'{"certificate": {"n_events": 1, "x": ' + b"[" * depth + b"]" * depth + b"}}"
+    body = b'{"verify": {"n_events": 1, "x": ' + b"[" * depth + b"]" * depth + b"}}"
     kind = {"Content-Type": "application/json"}
-    status, _, said = call(url, "POST", f"{API}/tea/certificate/verify", body, **kind)
+    status, _, said = call(url, "POST", f"{API}/tea/certificate", body, **kind)
     assert status == (200 if depth < 30 else 400)
     assert not json.loads(said).get("agrees")
 

@@ -12,7 +12,7 @@ from tests.support.servers import in_thread
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
-from noisewise.core.support.remarks import heard_warnings, warn
+from noisewise.core.remarks import heard_warnings, warn
 from noisewise.readers import names
 from noisewise.server.app import make_app
 from noisewise.study.study import Study
@@ -45,14 +45,8 @@ def unchanged(tmp_path_factory):
     assert nw.load_study(store).n_events == 4
 
 
-def sent(*files, **more):
-    return {
-        "table": {
-            "reader": "hyperfine",
-            "files": list(files) or [{"name": "run.json", "text": json.dumps(RUN)}],
-        }
-        | more
-    }
+def sent(files=None, **more):
+    return {"reader": "hyperfine", "table": files or {"run.json": json.dumps(RUN)}, **more}
 
 
 def test_files_of_another_tool_are_told_as_they_are_on_this_machine(client, tmp_path):
@@ -89,14 +83,12 @@ def test_every_reader_reads_what_was_sent_as_it_reads_files_here(tmp_path, name)
     paths = sorted(path for path in base.rglob("*") if path.is_file()) if folder else [case.path]
     choices = {} if folder else dict(case.choices)
     question = {"eps": 0.1, **case.study}
-    said = {"reader": name, "folder": folder, "choices": choices}
-    said["files"] = [
-        {"name": str(path.relative_to(base)), "base64": base64.b64encode(path.read_bytes()).decode()}
-        for path in paths
-    ]
+    encoded = {str(path.relative_to(base)): base64.b64encode(path.read_bytes()).decode() for path in paths}
+    files = {file: f"data:;base64,{text}" for file, text in encoded.items()}
+    said = {"reader": name, "choose": choices} if choices else {"reader": name}
     nw.open_store(tmp_path / "there.db", create=True)
     with TestClient(make_app(tmp_path / "there.db"), base_url="http://localhost") as client:
-        made = client.post(API, json={"name": "s", "results": said, **question})
+        made = client.post(API, json={"name": "s", "results": files, **said, **question})
     assert made.status_code == 201, made.text
     results = nw.readers.read(base if folder else case.path, name, **choices)
     here = nw.create_study(tmp_path / "here.db", name="s", results=results, **question)
@@ -108,25 +100,22 @@ def test_every_reader_reads_what_was_sent_as_it_reads_files_here(tmp_path, name)
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"table": {"reader": "hyperfin", "files": [{"name": "a", "text": "{}"}]}}, "Did you mean"),
-        (sent({"name": "../run.json", "text": "{}"}), "inside a folder"),
-        (sent({"name": "/etc/passwd", "text": "{}"}), "inside a folder"),
-        (sent({"name": "a\\..\\b", "text": "{}"}), "inside a folder"),
-        (sent({"name": "a\x00b", "text": "{}"}), "inside a folder"),
-        (sent({"name": ".", "text": "{}"}), "inside a folder"),
-        (sent({"name": "a", "text": "{}"}, {"name": "a/b", "text": "{}"}), "cannot be a file"),
-        (sent({"name": "a", "text": "{}"}, {"name": "a", "text": "{}"}), "twice"),
-        (sent({"name": "x" * 900, "text": "{}"}), "cannot be a file"),
-        (sent({"name": "a", "text": "{}", "base64": "e30="}), "one of them"),
-        (sent({"name": "a"}), "one of them"),
-        (sent({"name": "a", "base64": "%%"}), "is none"),
-        (sent({"name": "a", "text": "not json"}), "no JSON"),
-        (sent({"name": "a", "text": "\ud800"}), ""),
-        (sent(choices={"files": "x"}), "no choice 'files'"),
-        (sent(choices={"colour": "red"}), "no choice 'colour'"),
-        (sent() | {"map": {"value": "mean"}}, "is for tables"),
-        ({"table": "option,value,se\nA,1,1\n", "only": "A"}, "goes with files"),
-        (sent(folder=True), "folder"),
+        (sent() | {"reader": "hyperfin"}, "Did you mean"),
+        (sent({"../run.json": "{}"}), "inside a folder"),
+        (sent({"/etc/passwd": "{}"}), "inside a folder"),
+        (sent({"a\\..\\b": "{}"}), "inside a folder"),
+        (sent({"a\x00b": "{}"}), "inside a folder"),
+        (sent({".": "{}"}), "inside a folder"),
+        (sent({"a": "{}", "a/b": "{}"}), "cannot be one"),
+        (sent({"x" * 900: "{}"}), "cannot be one"),
+        (sent({"a": "data:;base64,%%"}), "base64"),
+        (sent({"a": "not json"}), "no JSON"),
+        (sent({"a": "\ud800"}), ""),
+        (sent(choose={"files": "x"}), "no choice 'files'"),
+        (sent(choose={"colour": "red"}), "no choice 'colour'"),
+        (sent(map={"value": "mean"}), "is for tables"),
+        ({"table": "option,value,se\nA,1,1\n", "only": "A"}, "goes with"),
+        (sent({"folder/other.txt": "{}"}), "files of hyperfine"),
     ],
     ids=lambda part: str(part)[:40].encode("ascii", "replace").decode() if not isinstance(part, str) else "",
 )  # fmt: skip
@@ -145,9 +134,7 @@ def test_rows_that_another_table_may_have_brought_are_refused_until_that_is_sett
     refused = client.post(IMPORTS, json={"table": others, "match": False})
     assert refused.status_code == 422
     assert "1 row without a key may have been told before" in refused.json()["detail"]
-    assert (
-        client.post(IMPORTS, json={"table": others, "match": False, "repeat": "others"}).json()["told"] == 4
-    )
+    assert client.post(IMPORTS, json={"table": others, "match": False, "again": True}).json()["told"] == 4
     again = client.post(IMPORTS, json={"table": ROWS, "match": False}).json()
     assert (again["told"], again["known"]) == (0, 3)
 

@@ -12,7 +12,7 @@ from tests.support.commands import run
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
-from noisewise.server.api.answers import name_in_path
+from noisewise.server.answers import name_in_path
 from noisewise.server.app import make_app
 from noisewise.server.auth.keys import COOKIE, IDLE, STRANGER_BURST, STRANGER_RATE, RateLimit, Sessions
 from noisewise.server.auth.tokens import TokenFile, tokens_of
@@ -71,7 +71,7 @@ def test_a_broken_line_is_named_and_nobody_comes_in(guarded):
 def test_who_told_it_is_the_holder_of_the_token_whatever_the_request_says(guarded):
     headers = bearer(guarded.secrets["worker"])
     guarded.post(f"{API}/tea/tells", json=RESULT | {"by": "somebody else"}, headers=headers)
-    guarded.post(f"{API}/tea/tells", json={"tells": [RESULT, RESULT]}, headers=headers)
+    guarded.post(f"{API}/tea/tells/all", json={"results": [RESULT, RESULT]}, headers=headers)
     guarded.post(f"{API}/tea/asks", json={"by": "somebody else"}, headers=headers)
     guarded.post(f"{API}/tea/imports", json={"table": "option,value,se,by\nA,1,1,else\n"}, headers=headers)
     guarded.post(f"{API}/tea/release", json={"jobs": ["ask-1"]}, headers=headers)

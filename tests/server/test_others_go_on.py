@@ -14,7 +14,6 @@ from noisewise.server.app import make_app
 from noisewise.server.auth.keys import COOKIE, IDLE, Sessions
 from noisewise.server.auth.tokens import TokenFile
 from noisewise.server.pages import routes
-from noisewise.server.pages.outlook import MOST_SLOTS
 
 
 @pytest.mark.parametrize("by_session", [False, True])
@@ -79,11 +78,3 @@ def test_a_study_at_work_does_not_hide_the_others(tmp_path, monkeypatch):
         assert "busy" in page.text
         assert "coffee" in page.text
         assert "busy" not in client.get("/").text
-
-
-def test_a_page_fills_some_slots_and_no_thousands(tmp_path):
-    small_study(tmp_path / "studies.db")
-    with TestClient(make_app(tmp_path / "studies.db"), base_url="http://localhost", headers=HTML) as client:
-        page = client.get("/s/tea/plan", params={"do": "slot", "sigma": ",".join(["0.1"] * 3000)})
-        assert f"at most {MOST_SLOTS} slots at a time; got 3,000" in page.text
-        assert "measure" in client.get("/s/tea/plan?do=slot&sigma=0.1,0.2").text

@@ -10,7 +10,7 @@ import pytest
 from tests.support.clusters import small_cluster
 
 import noisewise as nw
-from noisewise.core.support.remarks import heard_progress
+from noisewise.core.remarks import heard_progress
 
 SPHERE = nw.instances.sphere(20, 3)
 ENV = SPHERE.environment(nw.schedules.log_uniform)

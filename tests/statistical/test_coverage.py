@@ -5,9 +5,9 @@ import pytest
 from tests.support.effort import effort, long_beyond
 
 import noisewise as nw
-from noisewise.core.choice.restarts import root_of
-from noisewise.core.model.dense import theta as policy_theta
-from noisewise.core.model.vectors import spread
+from noisewise.core.model import spread
+from noisewise.core.model import theta as policy_theta
+from noisewise.core.restarts import root_of
 
 RADII = ("mixture", "restarted", "self-normalised", "paper", "averaged")
 #: Runs, and misses at delta = 0.05 that a true certificate exceeds with probability below 1e-6. 200 runs find

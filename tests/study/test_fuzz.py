@@ -91,7 +91,6 @@ class Fuzzer:
             lambda: study.set_policy(some(["widest", "vage", "uniform", "race"])),
             lambda: study.switch(some([None, "independent"]), extra_scatter=some([0.1, "estimate", 0]),
                 reason=some([None, "why"])),
-            lambda: study.slot(some([0.1, [0.1, 0.2]]), budget=some([None, 3.0])),
             lambda: study.frame(some(["options", "measurements", "events"])),
         ]  # fmt: skip
 

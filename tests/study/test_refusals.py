@@ -161,8 +161,6 @@ OTHERS = {
     "a frame": (lambda s: s.frame("rows"), "`what` must be one of"),
     "plan in words": (lambda s: s.plan("x"), "`noise` must be pairs"),
     "a menu of one": (lambda s: s.plan(menu=3), "`menu` must be pairs (sigma, cost); got 3."),
-    "no slot": (lambda s: s.slot(None), "`sigma` must be a number; got None"),
-    "no slots": (lambda s: s.slot([]), "`sigma` must name at least one slot"),
     "worth": (lambda s: s.worth("x"), "`looks` must be a whole number"),
     "a report as PDF": (lambda s: s.report("x.pdf"), "`path` must end in .html"),
     "a report nowhere": (lambda s: s.report(None), "`path` must be the name of a file; got None."),

@@ -56,10 +56,14 @@ def test_what_was_told_before_with_its_key_is_not_warned_of():
     assert not heard(study, option="A", value=40.0, se=0.1, key="k")
 
 
-def test_values_outside_of_the_bounds_are_named():
-    study = make(measure=nw.Ratings(1, 5))
-    assert "outside of the bounds of this study, 1 to 5" in heard(study, option="A", value=45, se=0.1)[0]
-    assert not heard(study, option="B", value=5.1, se=0.1)
+@pytest.mark.parametrize("error", [{"se": 0.1}, {"var": 0.01}, {"ci": (44.8, 45.2)}, {"sd": 0.1, "n": 4}, {}])
+def test_values_outside_of_the_bounds_are_refused(error):
+    study = make(measure="ratings:1,5")
+    with pytest.raises(ValueError, match="45 lies outside of the bounds of this study, 1 to 5"):
+        study.tell(option="A", value=45, **error)
+    assert study.n_measurements == 0
+    study.tell(option="A", value=5.1, se=0.1)  # an estimate may be
+    study.tell(plus="A", minus="B", value=-30.0, se=0.1)
 
 
 def test_the_first_plus_minus_says_how_it_was_read():

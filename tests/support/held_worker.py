@@ -19,7 +19,7 @@ read -r go < {folder}/go
 
 
 class HeldWorker:
-    """Plans, reports and slots that the server computes begin, report progress, and then wait."""
+    """Plans and reports that the server computes begin, report progress, and then wait."""
 
     def __init__(self, folder, monkeypatch):
         self._folder = folder / "worker"

@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import noisewise as nw
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, Coming, expected_manner, expected_noise
-from noisewise.study.asking.field import NEGLIGIBLE
-from noisewise.study.asking.race import propose
-from noisewise.study.asking.what_if import WhatIf
+from noisewise.study.asking.pending import DIFFERENCE, OPTION, Coming, WhatIf, expected_manner, expected_noise
+from noisewise.study.asking.race import NEGLIGIBLE, propose
 from noisewise.study.certificates.bound import Recommended, recommend
 from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.inputs.error_bars import KNOWN

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 import noisewise as nw
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 #: The largest tables.
 MOST_ROWS = 2000

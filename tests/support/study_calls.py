@@ -39,8 +39,6 @@ CALLS = {
         lambda study: study.league("nobody"),
     ],
     "worth": [lambda s: s.worth(), lambda s: s.worth(8), lambda s: s.worth(looks=1)],
-    "slot": [lambda s: s.slot(0.1), lambda s: s.slot([0.1, 0.2], probe="option"), lambda s: s.slot("x"),
-             lambda s: s.slot()],
     "frame": [
         lambda s: s.frame().to_dicts(),
         lambda s: s.frame("measurements").drop("key", strict=False).to_dicts(),
@@ -238,7 +236,6 @@ KINDS = {
             lambda s: s.tell(option="B", items={}), lambda s: s.tell(option="B", items={"7": 2.0}),
             lambda s: s.tell(option="B", items={7: 1}), lambda s: s.tell(option="B", items={"7": "x"}),
             lambda s: of_items(s, "B", 5, 0.0), lambda s: s.certificate(), lambda s: s.plan(),
-            lambda s: s.slot(1),
             lambda s: list(s.tell_many({
                 "option": ["A"] * 2, "item": s.next_items("A", 2), "value": [1.0, 0.0]
             })),
@@ -255,11 +252,9 @@ KINDS = {
             lambda s: s.tell(option="B", value=2.0, se=0.1, key="b"),
             lambda s: s.add_options({"name": ["D"], "x": [3.0], "z": ["q"], "price": [1.5]}),
             lambda s: s.add_options({"name": ["E"], "x": ["3,5"], "z": ["q"], "price": ["1,5"]}, decimal=","),
-            lambda s: s.add_options([{"name": "F", "x": 3.0, "z": "p", "price": 1.0}]),
             lambda s: s.add_options(pl.DataFrame({"name": ["G"], "x": [1], "z": ["p"], "price": [2]})),
             lambda s: s.add_options({"name": ["H"], "x": ["?"], "z": ["q"], "price": [1.5]}),
             lambda s: s.add_options({"name": ["H"]}), lambda s: s.add_options(["H"]), lambda s: s.options,
-            lambda s: s.add_options([{"name": "I", "x": 3.0, "z": "new", "price": 1.0}]),
             lambda s: run_of(s, budget="cost=5", until="spent"), lambda s: s.ask(5),
             lambda s: s.certificate(),
             lambda s: s.switch("linear+deviation", deviation=0.3), lambda s: s.switch("independent"),
@@ -290,7 +285,7 @@ def outcome(act, study):
         try:
             said = repr(act(study))
         except (ValueError, KeyError, TypeError, OSError, AttributeError, RuntimeError) as problem:
-            said = f"{type(problem).__name__}{problem.args!r}"
+            said = f"{getattr(problem, 'error', type(problem).__name__)}{problem.args!r}"
     said += "".join(sorted({f" {one.category.__name__}: {one.message}" for one in warned}))
     said = re.sub(r"[0-9a-f]{64}", "#", said)
     said = re.sub(r"\w+\.(\w+\(\) (takes|got|missing))", r"\1", said)  # of which class

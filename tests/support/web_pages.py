@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-from noisewise.server.api.answers import name_in_path
+from noisewise.server.answers import name_in_path
 
 HTML = {"accept": "text/html"}
 #: Elements that have no end.

@@ -1,4 +1,4 @@
-"""A finite list of actions with their feature vectors, in memory or in a memory map."""
+"""Finite lists of actions: vectors, or options that share nothing and have none."""
 
 import functools
 import hashlib
@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.core.support.blocks import row_blocks
-from noisewise.core.support.checks import nearest
+from noisewise.core.blocks import row_blocks
+from noisewise.core.checks import nearest
+from noisewise.core.independent import NO_VECTORS, Separate, separate
 
 #: Directions whose share of the largest second moment is below this are rounding, not features.
 RANK_TOLERANCE = 1e-12
@@ -209,3 +210,52 @@ def _row_hashes(vectors: NDArray[np.floating]) -> NDArray[np.uint64]:
         bits ^= bits >> np.uint64(31)
         hashes[rows] = (bits * multipliers).sum(axis=1, dtype=np.uint64)
     return hashes
+
+
+class IndependentOptions(ActionSet):
+    """Options without features, for rules on the independent model.
+
+    Args:
+        n_actions: How many there are.
+        labels: Names for people, one per option.
+        columns: Which of them a border touches; default: none.
+        rank: How many directions matter; default: one per option.
+        max_norm: The largest prior standard deviation of an option, in units of 1/√ridge.
+    """
+
+    def __init__(
+        self,
+        n_actions: int,
+        labels: Sequence[str] | None = None,
+        columns: Separate | None = None,
+        *,
+        rank: int | None = None,
+        max_norm: float = 1.0,
+    ) -> None:
+        self.n_actions, self.dim = n_actions, n_actions
+        self.rank = n_actions if rank is None else rank
+        self.labels = None if labels is None else list(labels)
+        self.is_memory_map = False
+        self.max_norm = max_norm
+        self._separate = separate(n_actions) if columns is None else columns
+
+    @property
+    def columns(self) -> Any:
+        """What stands for the vectors: see `noisewise.core.independent`."""
+        return self._separate
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "vectors":
+            raise ValueError(NO_VECTORS)
+        raise AttributeError(f"IndependentOptions has no attribute {name!r}")
+
+    @property
+    def notes(self) -> list[str]:
+        """None: there are no vectors to warn about."""
+        return []
+
+    def __len__(self) -> int:
+        return int(self.n_actions)
+
+    def __repr__(self) -> str:
+        return f"IndependentOptions({self.n_actions} options)"

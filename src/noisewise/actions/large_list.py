@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions.finite import ActionSet, _as_labels, _as_rows, _survey
-from noisewise.core.support.blocks import MANY, Floats
+from noisewise.core.blocks import MANY, Floats
 
 Rows = NDArray[np.int64]
 Numbers = NDArray[np.floating]

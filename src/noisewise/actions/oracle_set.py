@@ -21,8 +21,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from noisewise.actions.search import linear_ascent
-from noisewise.core.model.dense import DenseModel, Floats, theta
-from noisewise.core.model.vectors import covariance
+from noisewise.core.blocks import Floats
+from noisewise.core.model import DenseModel, covariance, theta
 
 #: How far outside a set, relative to its size, a vector may be by rounding and still belong to it.
 ROUNDING = 1e-9
@@ -149,7 +149,7 @@ class OracleSet(ABC):
 
     @property
     def columns(self) -> Floats:
-        """One column, for the vector that is spoken of: see `noisewise.core.model.vectors`."""
+        """One column, for the vector that is spoken of: see `noisewise.core.model`."""
         return np.zeros((self.dim, 1))
 
     def describe(self) -> dict[str, Any]:

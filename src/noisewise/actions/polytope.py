@@ -1,4 +1,4 @@
-"""Polytopes by their vertices, or by inequalities whose vertices a library finds."""
+"""Polytopes by their vertices, or by inequalities whose vertices a library finds; and simplices."""
 
 import functools
 from typing import Any
@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from noisewise.actions import vertices as tried
 from noisewise.actions.oracle_set import ROUNDING, OracleSet
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
 
 #: Two vertices nearer than this, relative to the polytope's size, are one.
 SAME = 1e-9
@@ -163,3 +164,28 @@ def _intersections(matrix: Floats, bounds: Floats) -> Floats:
             "`matrix` must describe a polytope whose vertices can be found; got one that is too flat or "
             "has too many sides. Give its vertices: nw.Polytope(vertices)."
         ) from None
+
+
+class Simplex(Polytope):
+    """All vectors of ``dim`` entries, none below 0, that sum to 1: shares of a mixture.
+
+    Example:
+        >>> mixture = Simplex(3)
+        >>> mixture.best([0.1, 0.3, 0.2]).vector.tolist(), mixture.contains([0.5, 0.5, 0.0])
+        ([0.0, 1.0, 0.0], True)
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(np.eye(check_count("dim", dim)))
+
+    def contains(self, vector: Any) -> bool:
+        """Whether the vector is a mixture, up to rounding."""
+        array = self.check_vector("vector", vector)
+        return bool(array.min() >= -ROUNDING and abs(float(array.sum()) - 1.0) <= ROUNDING * self.dim)
+
+    def options(self) -> dict[str, Any]:
+        """What the constructor was given, as plain numbers and lists."""
+        return {"dim": self.dim}
+
+    def __repr__(self) -> str:
+        return f"Simplex({self.dim})"

@@ -9,7 +9,7 @@ import numpy as np
 from noisewise.actions import vertices
 from noisewise.actions.oracle_set import Answer, Oracle, OracleSet, reached, set_from
 from noisewise.actions.search import linear_ascent
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 
 class Product(OracleSet):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 #: Ascents, each from a start of its own.
 N_STARTS = 64

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise.actions.oracle_set import Oracle
-from noisewise.core.choice.selection import TIE, first_largest
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.core.native.verbs import verb
+from noisewise.core.selection import TIE, first_largest
 
 #: The largest number of vertices that are tried one by one.
 MOST_VERTICES = 2**20

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 from noisewise.assistant.tools import Tool, Toolbox
 from noisewise.assistant.worker import ToolAnswer
 from noisewise.assistant.workers import Workers
-from noisewise.core.support.version import __version__
+from noisewise.core.version import __version__
 
 INSTRUCTIONS = """\
 noisewise finds the best of several options from noisy measurements.

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from noisewise.assistant.folder import CLOSED, FilesFolder
+from noisewise.core.checks import nearest
 from noisewise.core.refusals import JSON, RefusedError
-from noisewise.core.support.checks import nearest
 from noisewise.operations.schemas import given_model, wrong_kinds
 from noisewise.operations.table import Operation, Param, Result, Role, load_table
 from noisewise.operations.words import lifted, speaking

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from noisewise.assistant.tools import Permissions, Tool, done
-from noisewise.core.support.remarks import heard_warnings
-from noisewise.core.support.strict_json import strict_json
+from noisewise.core.remarks import heard_warnings
+from noisewise.core.strict_json import strict_json
 from noisewise.operations.table import load_table
 
 

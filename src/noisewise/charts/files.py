@@ -14,7 +14,7 @@ import altair as alt
 import vl_convert
 
 from noisewise.charts.draw import IN_THE_DARK
-from noisewise.core.support.files import written_whole
+from noisewise.core.files import written_whole
 
 if TYPE_CHECKING:
     import polars as pl

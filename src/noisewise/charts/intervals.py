@@ -21,8 +21,8 @@ from noisewise.charts.draw import (
     read_table,
     to_rows,
 )
-from noisewise.core.support.checks import check_choice, check_count, check_number, nearest
-from noisewise.core.support.words import rounded_up
+from noisewise.core.checks import check_choice, check_count, check_number, nearest
+from noisewise.core.text import rounded_up
 
 #: Pixels per option.
 STEP = 17

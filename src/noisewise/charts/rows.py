@@ -21,7 +21,7 @@ from noisewise.charts.draw import (
     to_rows,
 )
 from noisewise.charts.intervals import STEP
-from noisewise.core.support.checks import check_count
+from noisewise.core.checks import check_count
 
 _MEASURED, _CLAIMED = "measured, with its confidence interval", "claimed"
 

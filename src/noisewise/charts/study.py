@@ -23,8 +23,8 @@ from noisewise.charts.draw import (
     to_rows,
 )
 from noisewise.charts.intervals import STEP
-from noisewise.core.support.checks import check_count, check_positive
-from noisewise.core.support.words import in_unit, rounded_up
+from noisewise.core.checks import check_count, check_positive
+from noisewise.core.text import in_unit, rounded_up
 
 
 def bound_over_measurements(

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from noisewise.core.support.text import printable
-from noisewise.core.support.version import __version__
+from noisewise.core.text import printable
+from noisewise.core.version import __version__
 from noisewise.operations.table import Group, load_table
 
 PURPOSE = "Find the best option from noisy measurements, when every measurement has its own error bar."
@@ -102,7 +102,7 @@ class Commands(click.Group):
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
-    from noisewise.core.support.checks import nearest
+    from noisewise.core.checks import nearest
 
     return f"there is no command {name!r}.{nearest(name, sorted(known))}"
 

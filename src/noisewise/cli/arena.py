@@ -61,8 +61,8 @@ def arena(
     json: Json = False,
 ) -> None:
     """Let rules play against each other in many worlds. Finished matches are kept and not played again."""
-    from noisewise.arena import cells_named, load_arena, run_arena, write_page
-    from noisewise.core.support.checks import check_choice
+    from noisewise.core.checks import check_choice
+    from noisewise.simulation.arena import cells_named, load_arena, run_arena, write_page
 
     entries = [_entry(text) for text in _chosen(policies, QUICK if quick else DEFAULT)]
     check_choice("against", against, [entry.name for entry in entries])
@@ -141,7 +141,7 @@ def _chosen(policies: list[str] | None, usual: list[str]) -> list[str]:
 
 
 def _entry(text: str) -> Any:
-    from noisewise.arena import Entry
+    from noisewise.simulation.arena import Entry
 
     name, options = named_with_options(text, "policies")
     said = ", ".join(f"{option}={value}" for option, value in options.items())

@@ -115,8 +115,8 @@ def _say(found: "Timings", more: list[str]) -> None:
 
 
 def _write(found: "Timings", path: Path) -> None:
-    from noisewise.core.support.files import written_whole
-    from noisewise.core.support.strict_json import strict_json
+    from noisewise.core.files import written_whole
+    from noisewise.core.strict_json import strict_json
 
     with written_whole(path) as draft:
         draft.write_text(strict_json(found.to_plain(), indent=2) + "\n", encoding="utf-8")

@@ -77,7 +77,7 @@ class NoisewiseCommand(click.Command):
 
     def _refuse_unknown(self, context: click.Context, args: list[str]) -> None:
         """Refuse unknown flags, where what looks like one may also be a negative number."""
-        from noisewise.core.support.checks import nearest
+        from noisewise.core.checks import nearest
 
         known = [flag for param in self.get_params(context) for flag in param.opts]
         for arg in args[: args.index("--")] if "--" in args else args:

@@ -144,7 +144,7 @@ class _World:
     def __init__(self, seed: int) -> None:
         import numpy as np
 
-        from noisewise.core.support.randomness import generator
+        from noisewise.core.randomness import generator
         from noisewise.data import load_table
 
         table = load_table("alpaca_eval")
@@ -210,7 +210,7 @@ class Moment(NamedTuple):
         """The live line."""
         if math.isinf(self.bound):
             return f"{self.measurements:>5} measurements: every model needs a first measurement ..."
-        from noisewise.core.support.words import rounded_up
+        from noisewise.core.text import rounded_up
 
         bound = rounded_up(self.bound)
         return (
@@ -309,7 +309,7 @@ class _Told(NamedTuple):
         return [*lines, f"The intervals as a chart: {self.chart}" if self.chart else with_charts]
 
     def _falling_bound(self) -> list[str]:
-        from noisewise.core.support.words import rounded_up
+        from noisewise.core.text import rounded_up
 
         falling = [moment for moment in self.course if math.isfinite(moment.bound)]
         shown = falling[:: max(1, len(falling) // 6)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from noisewise.core.support.text import cells, printable
+from noisewise.core.text import cells, printable
 from noisewise.operations.table import Verbatim
 from noisewise.operations.words import said
 
@@ -52,7 +52,7 @@ def sentence_of(problem: BaseException) -> str:
 
 def print_json(schema: str, content: dict[str, Any]) -> None:
     """Print one JSON object with the name of its schema; what is not a number is null."""
-    from noisewise.core.support.strict_json import strict_json
+    from noisewise.core.strict_json import strict_json
 
     click.echo(strict_json({"schema": f"noisewise.{schema}/1", **content}, indent=2))
 
@@ -84,7 +84,7 @@ def progress_shown() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from noisewise.core.support.remarks import heard_progress
+    from noisewise.core.remarks import heard_progress
 
     began, shown = time.monotonic(), False
 

@@ -9,7 +9,7 @@ from noisewise.cli.exits import INTERRUPTED as STOPPED
 from noisewise.cli.options import Json, Name, Store
 from noisewise.cli.printing import print_json, say, told_warnings
 from noisewise.cli.run_new_study import question_params
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.operations.table import Api, Arg, Opt
 from noisewise.operations.words import said
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from noisewise.cli.run_children import Children
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 
 if TYPE_CHECKING:
     from noisewise.study import Job

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from noisewise.cli.run_children import KEPT_OUT, Children, Ended
 from noisewise.cli.run_placeholders import COLUMN, ITEMS, MINUS, OPTION, OUT, PLAIN, Template
 from noisewise.cli.run_printed import read_printed
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.running.outcomes import NoResultError
 
 if TYPE_CHECKING:

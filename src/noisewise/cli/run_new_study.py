@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisewise.cli.printing import told_warnings
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.operations.start import QUESTION, create
 from noisewise.operations.table import Param, load_table
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.text import printable
+from noisewise.core.checks import nearest
+from noisewise.core.text import printable
 
 if TYPE_CHECKING:
     from noisewise.study import Study

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.text import printable
+from noisewise.core.checks import nearest
+from noisewise.core.text import printable
 
 OPTION, MINUS, ITEMS, OUT, COLUMN = "option", "minus", "items", "out", "col:"
 #: What may stand in braces, besides columns.

@@ -25,10 +25,9 @@ from noisewise.cli.run_placeholders import (
     read_template,
 )
 from noisewise.cli.threads import environment
+from noisewise.core.checks import AMOUNT, check_choice, check_count, check_within
 from noisewise.core.refusals import RefusedError
-from noisewise.core.support.checks import check_choice, check_count
-from noisewise.core.support.ranges import AMOUNT, check_within
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.operations.values import named_with_options
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from noisewise.core.support.strict_json import DuplicateNameError, parse_json
-from noisewise.core.support.text import printable
+from noisewise.core.strict_json import DuplicateNameError, parse_json
+from noisewise.core.text import printable
 from noisewise.study.inputs.numbers import comma_hint, read_value
 from noisewise.study.running.outcomes import FIELDS, NoResultError
 

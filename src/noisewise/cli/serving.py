@@ -8,7 +8,7 @@ import click
 
 from noisewise.cli.options import Json, Store
 from noisewise.cli.printing import print_json, say
-from noisewise.core.support.garbage import without_collector
+from noisewise.core.sequences import without_collector
 from noisewise.operations.table import Arg, Opt
 
 NEEDS_SERVER = (
@@ -81,7 +81,7 @@ def token(
 
     A viewer sees everything; a worker also asks and tells; an owner may do all. What they tell is by them.
     """
-    from noisewise.core.support.checks import check_choice
+    from noisewise.core.checks import check_choice
     from noisewise.server.auth.tokens import tokens_of
 
     check_choice("what", what, ("add", "list", "revoke"))

@@ -183,7 +183,7 @@ def _kept(context: click.Context | None, problem: RefusedError) -> None:
 
 
 def _chosen(value: str, choices: tuple[str, ...]) -> str:
-    from noisewise.core.support.checks import nearest
+    from noisewise.core.checks import nearest
 
     if value in choices:
         return value

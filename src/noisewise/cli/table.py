@@ -9,7 +9,7 @@ import click
 from noisewise.cli.exits import NOT_YET, WITHHELD, WRONG_CALL, leave
 from noisewise.cli.options import split_roles
 from noisewise.cli.printing import print_json, sentence_of
-from noisewise.core.support.strict_json import strict_json
+from noisewise.core.strict_json import strict_json
 from noisewise.operations.table import Arg, Opt
 from noisewise.operations.values import amount
 from noisewise.operations.words import said

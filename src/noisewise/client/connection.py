@@ -21,8 +21,8 @@ from noisewise.client.lines import Line, ProxyRefusalError, Route, close_all
 from noisewise.client.server_address import ServerAddress
 from noisewise.client.server_refusals import no_json, problem_in, redirected, refusal
 from noisewise.client.token_sources import HiddenToken
-from noisewise.core.support.text import printable
-from noisewise.core.support.version import __version__
+from noisewise.core.text import printable
+from noisewise.core.version import __version__
 
 API = "/api/v1"
 #: Seconds from one try to the next: at first, and at most.

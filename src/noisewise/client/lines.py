@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from noisewise.client.server_address import ServerAddress
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 
 Line = http.client.HTTPConnection
 

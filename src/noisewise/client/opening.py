@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noisewise.client.server_address import is_address, read_address
 from noisewise.client.token_sources import Given, find_token, hidden
-from noisewise.core.support.checks import check_positive
+from noisewise.core.checks import check_positive
 
 if TYPE_CHECKING:
     from noisewise.client.connection import ServerConnection
@@ -59,12 +59,12 @@ def load_remote(
 ) -> Any:
     """The handle of a study on a server."""
     from noisewise.client.connection import path_of
-    from noisewise.client.remote_log import standings
-    from noisewise.client.remote_study import RemoteStudy
+    from noisewise.client.log import RemoteLog
+    from noisewise.client.study import RemoteStudy
 
     connection = connect(address, token, timeout)
     if name is None:
-        names = [row["name"] for row in standings(connection)]
+        names = RemoteLog(connection).names()
         if len(names) != 1:
             listed = ", ".join(map(repr, names)) or "none"
             raise ValueError(f"`name` must say which study unless there is one; the store has {listed}.")

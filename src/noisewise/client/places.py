@@ -5,10 +5,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
+from noisewise.client.log import RemoteLog
 from noisewise.client.opening import connect
-from noisewise.client.remote_log import RemoteLog
-from noisewise.client.remote_study import RemoteStudy
 from noisewise.client.server_address import is_address
+from noisewise.client.study import RemoteStudy
 from noisewise.client.token_sources import hidden
 from noisewise.study import creation
 from noisewise.study.log import export

@@ -4,7 +4,7 @@ import ipaddress
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 
 SCHEMES = ("https://", "http://")
 #: Names of this very machine.

@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from noisewise.client.server_address import ServerAddress, read_address
-from noisewise.core.support.text import printable
+from noisewise.core.refusals import refusal_from
+from noisewise.core.text import printable
 from noisewise.study.log.told import MeasurementWarning
 
 PROBLEM = "application/problem+json"
@@ -22,10 +23,6 @@ OWN_ERRORS = {
     "NameTakenError": "noisewise.study.stores.protocol",
     "ToldOtherwiseError": "noisewise.study.intake.told_before",
 }
-
-
-class FormError(ValueError):
-    """A request that is not of the form that the server reads: a study would say it in other words."""
 
 
 def error_called(name: str) -> type[Exception]:
@@ -72,7 +69,11 @@ def refusal(where: str, status: int, problem: dict[str, Any] | None, with_token:
     if status == 403:
         return PermissionError(said)
     if problem.get("error") is not None:
-        return error_called(str(problem["error"]))(said)
+        error, plain = str(problem["error"]), problem.get("refusal")
+        refused = refusal_from(plain, error) if isinstance(plain, dict) else None
+        if refused is None or error in OWN_ERRORS:
+            return error_called(error)(said if refused is None else printable(str(refused)))
+        return refused
     if status in (429, 503):
         return ConnectionError(f"{where} is too busy, or cannot use its store: {said}")
     if status >= 500:
@@ -86,7 +87,7 @@ def refusal(where: str, status: int, problem: dict[str, Any] | None, with_token:
             f"{where} has nothing at the address that this noisewise asks for (version 1 of the interface): "
             "look at the address and its prefix, and use the same version on both sides."
         )
-    return FormError(said) if problem.get("errors") else ValueError(said)
+    return ValueError(said)
 
 
 def warnings_in(answer: dict[str, Any]) -> Iterator[tuple[type[Warning], str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from noisewise.client.server_address import ServerAddress, is_address, read_address
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 
 VARIABLE, FILE_VARIABLE = "NOISEWISE_TOKEN", "NOISEWISE_TOKEN_FILE"
 #: In the folder of the user's settings: lines with an address, a blank, and the token for it.

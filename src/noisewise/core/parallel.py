@@ -19,10 +19,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from noisewise.core.support.blas import one_blas_thread
-from noisewise.core.support.remarks import progress
-from noisewise.core.support.sources import sources_hash
-from noisewise.core.support.version import __version__
+from noisewise.core.blocks import one_blas_thread
+from noisewise.core.files import sources_hash
+from noisewise.core.remarks import progress
+from noisewise.core.version import __version__
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")

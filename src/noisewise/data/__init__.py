@@ -3,7 +3,7 @@
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from noisewise.core.support.checks import check_choice
+from noisewise.core.checks import check_choice
 
 if TYPE_CHECKING:
     import polars as pl

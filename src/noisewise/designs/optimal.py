@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from noisewise.core.support.randomness import check_seed
+from noisewise.core.randomness import check_seed
 from noisewise.designs.algebra import Floats, Indices, product, singular_values, squared_norms, times
 from noisewise.designs.columns import (
     Found,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import svd
 
-from noisewise.core.support.randomness import check_seed
+from noisewise.core.randomness import check_seed
 from noisewise.designs.algebra import Floats, Indices, inverse_root, product, squared_norms, weighted_moment
 from noisewise.designs.barrier import BarrierSolution, solve_restricted
 from noisewise.designs.columns import Pricing, WorkingSet, choose_diverse, in_frame, solve_columns, thin_out

@@ -104,7 +104,7 @@ class AddOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return them, and how many options there are now."""
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted
 
         return [f"Added {', '.join(self.added)}: {counted(self._count, 'option')}."]
 

@@ -18,7 +18,7 @@ What = Literal["log", "measurements", "options", "events", "items"]
 
 def write_table(frame: Any, path: Path) -> None:
     """Write a frame; the ending of the path says how."""
-    from noisewise.core.support.files import written_whole
+    from noisewise.core.files import written_whole
     from noisewise.study.inputs.delimited import write_delimited
 
     if path.suffix not in WRITERS:
@@ -99,7 +99,7 @@ class RenameOutcome(Result):
         return [f"{self.was} is now called {self.study}."]
 
 
-@operation(Group.KEEP, role=Role.OWNER, on="shell mcp", corrects=True)
+@operation(Group.KEEP, role=Role.OWNER, on="shell http mcp", corrects=True)
 def rename(
     store: Any,
     name: Annotated[str, Arg("The study's name now.")],
@@ -154,7 +154,7 @@ class RestoreOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return what is there now."""
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted
 
         if self.study is not None:
             would = "Would rebuild" if self._dry_run else "Rebuilt"

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from noisewise.core.refusals import RefusedError
 from noisewise.operations.measure import job_in_words
 from noisewise.operations.opening import library
-from noisewise.operations.table import Between, Group, Opt, Result, Verbatim, operation
+from noisewise.operations.table import Api, Between, Group, Opt, Result, Verbatim, operation
 from noisewise.operations.values import Amount, Costs, JsonCertificate, Shares
 from noisewise.operations.words import said
 
@@ -60,6 +61,7 @@ class StatusOutcome(Result):
     head: str
     named: str | None
     league: dict[str, Any]
+    summary: list[str]
     more: dict[str, Any]
     _study: Any = field(default=None, repr=False)
     _league: Any = field(default=None, repr=False)
@@ -72,7 +74,7 @@ class StatusOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return the sentences, the league table, the counts, and what is under way."""
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted
 
         study, pending = self._study, self._study.pending
         sentences = study.certificate().sentences
@@ -80,7 +82,7 @@ class StatusOutcome(Result):
         if self.named is not None and self.named != self.certificate["option"]:
             lines.append(f"{self.named} has the best estimate; nothing more is known of it yet.")
         lines += map(Verbatim, ["", *self._league.lines(), ""] if self._league.rows else [])
-        about = [line for line in repr(study).splitlines() if not line.startswith("Estimate for")]
+        about = [line for line in self.summary if not line.startswith("Estimate for")]
         lines += [line for line in about if line not in sentences]
         lines += [f"  {job_in_words(job)}{f', {job.by}' if job.by else ''}" for job in pending[:SHOWN]]
         lines += [f"  and {len(pending) - SHOWN} more under way"] if len(pending) > SHOWN else []
@@ -116,7 +118,7 @@ def status(
     """Show how a study is going: the leader, all options, and what is under way."""
     content, league = status_content(study), study.league(against)
     known = {name: content.pop(name) for name in list(content) if name in StatusOutcome.__dataclass_fields__}
-    known |= {"league": league.to_dict(), "more": content}
+    known |= {"league": league.to_dict(), "summary": repr(study).splitlines(), "more": content}
     return StatusOutcome(**known, _study=study, _league=league)
 
 
@@ -182,7 +184,7 @@ def certify(
     why: Annotated[bool, Opt("List every assumption it rests on.", local=True)] = False,
 ) -> CertifyOutcome | ComparedOutcome:
     """State how far from the best the recommended option can be, and whether you may stop."""
-    from noisewise.core.support.files import written_whole
+    from noisewise.core.files import written_whole
     from noisewise.study.plain import certificate_of
 
     if verify is not None:
@@ -232,7 +234,7 @@ class BoundOutcome(Result):
 )  # fmt: skip
 def bound(study: "Study") -> BoundOutcome:
     """Return the bound alone, which is no certificate: whether the measurements fit is not checked."""
-    from noisewise.core.support.strict_json import plain
+    from noisewise.core.strict_json import plain
 
     return BoundOutcome(plain(study._bound_now()))
 
@@ -434,11 +436,17 @@ class ListOutcome(Result):
 
     studies: list[str]
     states: list[dict[str, Any]]
+    next: str | None = None
     _quick: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as JSON values, and after which one the next page begins, if there is one."""
+        content = super().to_dict()
+        return content if self.next is not None else {"studies": self.studies, "states": self.states}
 
     def lines(self) -> list[str]:
         """Return them as a table."""
-        from noisewise.core.support.text import cells, printable
+        from noisewise.core.text import cells, printable
 
         if not self.states:
             return ["There are no studies yet."]
@@ -460,56 +468,56 @@ class ListOutcome(Result):
         return words
 
 
-@operation(Group.KEEP, name="list", path="", on="shell mcp")
+@operation(Group.KEEP, name="list", path="", on="shell http mcp")
 def list_studies(
     store: Any,
     quick: Annotated[bool, Opt("Leave out certificates, which take most of the time.")] = False,
+    after: Annotated[str | None, Api("The last study of the page before.")] = None,
+    limit: Annotated[
+        int | None, Api("The number of studies of a page; default: all."), Between(1, 500)
+    ] = None,
 ) -> ListOutcome:
     """List the studies of a store, with the leader and the bound of each.
 
     Certificates that would take longer than 10 s together are left out, and shown as "…".
     """
     storage = library().open_store(store, read_only=True)
-    if hasattr(storage, "standings"):  # of a server, which knows them
-        rows = [_shown(row, quick) for row in storage.standings()]
-    else:
-        began = time.monotonic()
-        rows = [
-            _standing(storage, name, quick or time.monotonic() - began > PATIENCE) for name in storage.names()
-        ]
-    return ListOutcome([row["name"] for row in rows], rows, quick)
+    if hasattr(storage, "states"):  # of a server, which knows them
+        rows = storage.states(quick)
+        return ListOutcome([row["name"] for row in rows], rows, _quick=quick)
+    names, began = storage.names(), time.monotonic()
+    if after is not None and after not in names:
+        raise RefusedError("after", "must be a study of this store", got=after)
+    first = 0 if after is None else names.index(after) + 1
+    end = len(names) if limit is None else first + max(1, limit)
+    rows = [_state(storage, name, quick or time.monotonic() - began > PATIENCE) for name in names[first:end]]
+    shown = names[first:end]
+    return ListOutcome(shown, rows, shown[-1] if end < len(names) else None, _quick=quick)
 
 
-def _shown(row: dict[str, Any], quick: bool) -> dict[str, Any]:
-    """What a server says of a study, as it is said here."""
-    from noisewise.study.plain import NOT_YET, READY, UNREADABLE
-
-    judged = {name: row[name] for name in ("state", "leader", "bound")}
-    if quick and row["state"] != UNREADABLE:
-        judged = dict.fromkeys(judged)
-    known = {name: row[name] for name in ("measurements", "options")}
-    known |= {"last_change": _day(row["last_change"]), "problem": row["problem"]}
-    text = {"bound_text": row["bound_text"]} if judged["state"] in (READY, NOT_YET) else {}
-    return {"name": row["name"], **judged, **known, **text}
-
-
-def _standing(storage: Any, name: str, quick: bool) -> dict[str, Any]:
+def _state(storage: Any, name: str, quick: bool) -> dict[str, Any]:
+    """Where a study is; one that cannot be read says why."""
     from noisewise.study.plain import UNREADABLE, standing_of
 
     row: dict[str, Any] = {"name": name, "state": None, "leader": None, "bound": None}
     try:
-        study = library().load_study(storage, name, read_only=True)
-        row |= {"measurements": study.n_measurements, "options": len(study.options)}
-        row |= {"last_change": _day(study.last_change), "problem": None}
-        return row if quick else row | standing_of(study)
+        with storage.use(name) if hasattr(storage, "use") else nullcontext(_load(storage, name)) as study:
+            row |= {"measurements": study.n_measurements, "options": len(study.options)}
+            row |= {"last_change": _day(study.last_change), "problem": None}
+            return row if quick else row | standing_of(study)
     except (ValueError, KeyError, TypeError, OSError) as problem:
         unknown = {"measurements": None, "options": None, "last_change": None}
         text = str(problem.args[0]) if problem.args else str(problem)
         return row | unknown | {"problem": text, "state": UNREADABLE}
 
 
+def _load(storage: Any, name: str) -> "Study":
+    study: Study = library().load_study(storage, name, read_only=True)
+    return study
+
+
 def _day(at: float | None) -> str | None:
-    from noisewise.core.support.words import moment
+    from noisewise.core.text import moment
 
     return None if at is None else f"{moment(at):%Y-%m-%dT%H:%M:%SZ}"
 

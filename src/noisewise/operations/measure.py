@@ -54,6 +54,7 @@ class MeasuredFields(TypedDict, total=False):
     block: Annotated[str | None, Opt("The day, plate or judge; its measurements share an unknown offset.")]
     instrument: Annotated[str | None, Opt("The instrument; its readings scatter alike.")]
     note: Annotated[str | None, Opt("Anything worth keeping in the log.")]
+    cost: Annotated[float | None, Opt("The cost of the measurement.")]
     arm: Annotated[bool | None, Api("Whether the block is a trial of which this is an arm.")]
     at: Annotated[float | None, Api("The time of the measurement, in seconds since 1970.")]
 
@@ -63,8 +64,14 @@ class ToldFields(MeasuredFields, total=False):
 
     key: Annotated[str | None, Opt("A name of your own for the measurement; told twice, it counts once.")]
     by: By
-    cost: Annotated[float | None, Opt("The cost of the measurement.")]
     option: Annotated[str | None, Api("The option, if {what} does not name it.")]
+    job: Annotated[str | None, Api("The suggestion, if {what} does not name it.")]
+
+
+class Told(ToldFields, total=False):
+    """One of several results."""
+
+    value: Annotated[float | str | None, Api('A number, or "12.34(5)".')]
 
 
 @dataclass
@@ -96,7 +103,8 @@ def _jobs_again(events: list[Any]) -> dict[str, Any]:
 
 
 @operation(
-    Group.MEASURE, role=Role.WORKER, path="asks", status=201, returns=_jobs_in, again=_jobs_again
+    Group.MEASURE, role=Role.WORKER, path="asks", status=201, returns=_jobs_in, again=_jobs_again,
+    most={"n": 500},
 )  # fmt: skip
 def ask(
     study: "Study",
@@ -149,7 +157,7 @@ def _sheet(path: Path | None) -> Iterator[Any]:
     if path is None:
         yield lambda jobs: None
         return
-    from noisewise.core.support.files import written_whole
+    from noisewise.core.files import written_whole
 
     with written_whole(path) as draft:
         yield lambda jobs: _write_sheet(jobs, draft)
@@ -247,12 +255,14 @@ class TellAllOutcome(Result):
     returns=lambda content: [measurement_in({"measurement": row}) for row in content["measurements"]],
 )  # fmt: skip
 def tell_all(
-    study: "Study", results: Annotated[list[dict[str, Any]], Api("Each with what `tell` takes.")]
+    study: "Study", results: Annotated[list[Told], Api("Each with what {tell()} takes.")]
 ) -> TellAllOutcome:
     """Record several results: all of them, or none if one is refused."""
     from noisewise.study.plain import measurement_row
 
-    return TellAllOutcome([measurement_row(one) for one in study.tell_all(results)])
+    rows: list[dict[str, Any]] = [{name: part for name, part in row.items()} for row in results]
+
+    return TellAllOutcome([measurement_row(one) for one in study.tell_all(rows)])
 
 
 @dataclass
@@ -282,8 +292,7 @@ class ImportOutcome(Result):
         return [*filter(None, [self._understood.sentence]), *self._in_words()]
 
     def _in_words(self) -> list[str]:
-        from noisewise.core.support.text import some_of
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted, some_of
 
         unused = [f"Columns not used: {', '.join(self.unused_columns)}."] if self.unused_columns else []
         others = (self.told, self.voided, self.empty, self.amended, self.missing, self.notes)
@@ -387,6 +396,7 @@ def import_table(
             needs=Role.OWNER,
         ),
     ] = None,
+    repeat: Annotated[bool, Api("Whether rows that were told before count once more.")] = False,
     match: Annotated[
         bool, Api("Whether rows may answer suggestions, and may wait for their results.")
     ] = True,
@@ -400,7 +410,7 @@ def import_table(
 
     Told again, each row counts once.
     """
-    from noisewise.core.support.remarks import progress
+    from noisewise.core.remarks import progress
     from noisewise.study.plain import import_content
 
     if add and skip:
@@ -415,13 +425,14 @@ def import_table(
         if given:
             problem = "goes with {reader=READER}" if reader is None else "is for tables, without {reader}"
             raise RefusedError(name, problem)
+    tables.check_choices(choose)
     source = _source_of(table, columns, reader)
     if columns is not None:
         understood = tables.understood_columns(columns, reading)
     elif reader is not None:
         said = {name: part for name, part in (choices | (choose or {})).items() if part is not None}
         understood = tables.understood_files(
-            source, lambda files: study.read_from(files, reader, **wanted, **said)
+            source, reader, lambda files: study.read_from(files, reader, **wanted, **said)
         )
     else:
         understood = tables.understood_table(source, reading, _described(study, reading))
@@ -429,7 +440,7 @@ def import_table(
         understood = _told_by(understood, by)
     watch: Any = progress
     how: Any = {"unknown": "add" if add else "skip" if skip else "refuse",
-                "repeat": "others" if again else False}  # fmt: skip
+                "repeat": "others" if again else repeat}  # fmt: skip
     taken = study.tell_many(understood, match=match, amend=amend, dry_run=dry_run, watch=watch, **how)
     content = import_content(taken, len(study.pending), taken.understood, dry_run)
     return ImportOutcome(**content, _understood=taken.understood)

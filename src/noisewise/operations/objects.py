@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, NoReturn
 
-from noisewise.core.support.checks import as_float
+from noisewise.core.checks import as_float
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from noisewise.core.refusals import RefusedError
 from noisewise.operations import tables
 from noisewise.operations.opening import library
-from noisewise.operations.table import Arg, Between, Group, Opt, Result, Role, Typed, operation
+from noisewise.operations.table import Api, Arg, Between, Group, Opt, Result, Role, Typed, operation
 from noisewise.operations.tables import (
     Decimal,
     HowMany,
@@ -74,7 +74,7 @@ class InitOutcome(Result):
 
     def lines(self) -> list[str]:
         """Return what the study is about, and how results were understood."""
-        from noisewise.core.support.words import counted
+        from noisewise.core.text import counted
         from noisewise.study.intake.columns.directions import about_direction
         from noisewise.study.stores.secrets import without_secrets
 
@@ -200,23 +200,23 @@ def init(
         Between(0, 2**63 - 1),
     ] = None,
     name: Annotated[str, Opt("The study's name.", "--study", "-s", metavar="NAME")] = "study",
+    reader: Annotated[
+        str | None, Api("The tool whose files {results} are; default: what they look like.")
+    ] = None,
 ) -> InitOutcome:
     """Begin a study: which of these options is the best?"""
     if results is None and (choose or not options):
         raise RefusedError(
             None, "init needs {options}, or {results=TABLE}", remedy="{choose} goes with {results}."
         )
+    tables.check_choices(choose)
     roles, understood = dict(map or {}), None
     if results is not None:
         of_table = {
-            "options": options,
-            "map": map,
-            "ignore": ignore,
-            "decimal": decimal,
-            "where": where,
-            "n": n,
-        }
-        understood = _understood(results, of_table, choose or {}, unit, features)
+            "options": options, "map": map, "ignore": ignore, "decimal": decimal, "where": where, "n": n,
+        }  # fmt: skip
+        source = results if reader is None else (reader, results)
+        understood = _understood(source, of_table, dict(choose or {}), unit, features)
         roles = {role: roles[role] for role in ("option", "cost") if role in roles}
     question = {
         "decimal": decimal, "roles": roles, "features": features, "model": model, "measure": measure,
@@ -313,4 +313,4 @@ def _understood(
         own = {"unit": unit} if unit is not None and "unit" in chosen.choices else {}
         return read(given, chosen.name, **own | choices)
 
-    return tables.understood_files(source, read_files)
+    return tables.understood_files(source, reader or "auto", read_files)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
 from functools import cache, cached_property
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 #: Where operations are declared, in the order of the help text.
 MODULES = ("start", "measure", "look", "correct", "keep")
@@ -126,6 +126,12 @@ class Param(NamedTuple):
     typed: Typed | None
     limits: Between | None
 
+    @property
+    def fits_query(self) -> bool:
+        """Whether a value fits behind the question mark of an address."""
+        parts = get_args(self.type) if get_origin(self.type) in (Union, UnionType) else (self.type,)
+        return all(part in (str, int, float, bool) or get_origin(part) is Literal for part in parts)
+
 
 class Verbatim(str):
     """A line that is printed as it is, such as one of a table."""
@@ -184,6 +190,8 @@ class Operation:
     status: int = 200
     #: HTTP: whether it may take long, so that a worker process computes it.
     long: bool = False
+    #: HTTP: the largest values of some parameters: others wait for the study meanwhile.
+    most: Mapping[str, int] = field(default_factory=dict)
     #: HTTP: the answer to a repeated request after a restart, made from the events of the first one.
     again: Callable[[list[Any]], dict[str, Any]] | None = None
 
@@ -270,12 +278,16 @@ def params_of(function: Callable[..., Any], skip: int = 0) -> dict[str, Param]:
         if one.kind is one.VAR_KEYWORD:
             if not get_args(hints[one.name]):
                 continue
-            (named,) = get_args(hints[one.name])
-            parts = get_type_hints(named, include_extras=True).items()
-            found |= {name: _param(name, annotation, None) for name, annotation in parts}
+            found |= fields_of(get_args(hints[one.name])[0])
         else:
             found[one.name] = _param(one.name, hints[one.name], one.default)
     return found
+
+
+def fields_of(named: type) -> dict[str, Param]:
+    """The fields of a TypedDict as parameters, none of which is required."""
+    parts = get_type_hints(named, include_extras=True).items()
+    return {name: _param(name, annotation, None) for name, annotation in parts}
 
 
 def _param(name: str, annotation: Any, default: Any) -> Param:

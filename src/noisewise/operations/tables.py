@@ -1,11 +1,13 @@
 """Tables and files of other tools, however they were handed in: as files, as text, or on standard input."""
 
+import base64
+import math
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noisewise.core.refusals import PYTHON, RefusedError, Sentence
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 TABLES = "csv, tsv, txt, xlsx (FILE.xlsx#SHEET), parquet or arrow; - for a text on standard input"
 #: Endings of files that are no tables: the content says which tool wrote it.
 OF_TOOLS = (".json", ".jsonl", ".eval")
+#: How a file begins that is sent in base64.
+DATA_URL = "data:;base64,"
 #: How a table is read: the same for `init` and `import`.
 Map = Annotated[
     Pairs | None,
@@ -46,7 +50,7 @@ Arms = Annotated[
 Counts = Annotated[
     str | None, Opt("With {arms}, what events out of n become: log odds (default), or shares.")
 ]
-Chosen = Annotated[Choices | None, Opt("With {reader}: anything else that the reader can be told.")]
+Chosen = Annotated[Choices | None, Opt("With {reader}: any other setting of the reader.")]
 
 
 def reading_of(
@@ -72,8 +76,15 @@ def reading_of(
             "layout": layout, "counts": counts, "where": where, "n": n}  # fmt: skip
 
 
+def check_choices(choices: Mapping[str, str] | None) -> None:
+    """Refuse settings of a reader that are parameters of their own."""
+    for name in ("files", "reader", "only", "called", "block"):
+        if name in (choices or {}):
+            raise RefusedError("choose", "has no choice {name!r}", name=name)
+
+
 def _check_roles(roles: Mapping[str, str], layout: str | None) -> None:
-    from noisewise.core.support.checks import nearest
+    from noisewise.core.checks import nearest
 
     if layout is None:
         from noisewise.study.intake.roles import ROLE
@@ -151,31 +162,62 @@ def _or_of_tool(problem: ValueError, source: Any, hint: str) -> ValueError:
     return refusal
 
 
-def understood_files(source: Any, read: Any) -> "Understood":
+def understood_files(source: Any, reader: str, read: Any) -> "Understood":
     """Files of another tool, read by a function that is given them."""
     from noisewise.study.intake.columns.understanding import understand
 
-    with _laid_out(source) as files:
+    with _laid_out(source, reader) as files:
         return understand(read(files), words=table_wording())
 
 
 @contextmanager
-def _laid_out(source: Any) -> Iterator[list[Any]]:
-    """Files that came as texts, in a folder: some readers also look at what lies beside a file."""
+def _laid_out(source: Any, reader: str) -> Iterator[list[Any]]:
+    """Files that came as texts, in a folder: some readers also look at what lies beside a file.
+
+    Messages call each as it was called. A file that is no text is a data URL: data:;base64,...
+    """
+    from noisewise.study.readers.registry import choose, in_folder
     from noisewise.study.readers.result_file import ResultFile
 
     if not isinstance(source, Mapping):
         listed = source if isinstance(source, list) else [source]
         yield [ResultFile(None, one) if isinstance(one, bytes) else one for one in listed]
         return
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in source.items():
-            path = Path(folder, name)
-            if Path(folder).resolve() not in path.resolve().parents:
-                raise RefusedError("table", "must name files inside a folder", got=name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        yield [Path(folder, name) for name in source]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = [ResultFile(_written_file(folder, one, text), None, one) for one, text in source.items()]
+        if any("/" in one for one in source):
+            chosen = choose(folder, reader)
+            paths = in_folder(folder, chosen) if chosen.pattern else ()
+            files = [ResultFile(path, None, str(path.relative_to(folder))) for path in paths]
+            if not files:
+                raise RefusedError("table", "must have files of {reader}; it has none", reader=reader)
+        yield files
+
+
+def _written_file(folder: Path, name: str, text: str) -> Path:
+    """A file of a request, below a folder and not out of it."""
+    inside = PurePosixPath(name)
+    strange = inside.is_absolute() or not inside.parts or ".." in inside.parts or "\\" in name
+    if strange or not name.isprintable():
+        raise RefusedError("table", "must name files inside a folder, such as run.json", got=name)
+    path = folder / inside
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_content(name, text))
+    except OSError as problem:  # a name that is a folder in another, or too long
+        why = "must name files; {name!r} cannot be one ({why})"
+        raise RefusedError("table", why, name=name, why=problem.strerror) from None
+    return path
+
+
+def _content(name: str, text: str) -> bytes:
+    if not text.startswith(DATA_URL):
+        return text.encode(errors="replace")
+    try:
+        return base64.b64decode(text.removeprefix(DATA_URL), validate=True)
+    except ValueError:
+        raise RefusedError("table", "must be base64 where it says so; {name!r} is not", name=name) from None
 
 
 def files_typed(texts: tuple[str, ...]) -> list[Any]:
@@ -239,7 +281,7 @@ def _only_table(option: str, path: Path) -> Any:
 
 
 Options = Annotated[
-    list[str] | list[dict[str, float | str | None]],
+    list[str] | list[dict[str, float | str | None]] | dict[str, list[float | str | None]],
     Typed(options_typed, "OPTIONS...", many=True, file=True),
 ]
 #: As JSON, the text of a table, or files of another tool: {name: text}.
@@ -255,7 +297,7 @@ def understood_columns(columns: Mapping[str, list[Any]], reading: Mapping[str, A
     from noisewise.study.intake.columns.understanding import Understood
 
     if len({len(cells) for cells in columns.values()}) != 1:
-        raise ValueError("`columns` must be at least one, and all of the same length.")
+        raise RefusedError("columns", "must be at least one, and all of the same length")
     frame = pl.DataFrame([_series(name, cells) for name, cells in columns.items()])
     missing, layout = bool(reading.get("allow_missing_se")), reading.get("layout")
     sources = {name: name for name in columns}
@@ -267,9 +309,20 @@ def _series(name: str, cells: list[Any]) -> "pl.Series":
 
     from noisewise.study.intake.roles import NAME, ROLE
 
+    if name not in ROLE:
+        raise RefusedError("columns", "must be called like their roles; there is no role {name!r}", name=name)
     kinds = {type(cell) for cell in cells if cell is not None}
+    numbers = [one for cell in cells for one in cell or ()] if kinds == {list} else cells
+    if kinds == {list} and not {type(one) for one in numbers} <= {int, float}:
+        raise RefusedError("columns", "must have numbers as readings; {name!r} has others", name=name)
+    if not (kinds <= {int, float} or kinds in ({str}, {bool}, {list})):
+        problem = "must each have cells of one type: texts, numbers, true or false, or lists of numbers"
+        raise RefusedError("columns", problem, got=name)
+    if not all(math.isfinite(one) for one in numbers if isinstance(one, float)):
+        problem = "must have finite numbers; an empty cell is null; {name!r} has others"
+        raise RefusedError("columns", problem, name=name)
     if ROLE[name].kind == NAME and name != "arm" and not kinds <= {str}:
-        raise ValueError(f"column {name!r} must be texts.")
+        raise RefusedError("columns", "must have texts where they are names; {name!r} has others", name=name)
     if not kinds:
         return pl.Series(name, cells, dtype=pl.String)
     return pl.Series(name, cells, strict=False) if kinds == {int, float} else pl.Series(name, cells)

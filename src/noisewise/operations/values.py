@@ -90,7 +90,7 @@ def _items_in(file: str) -> list[str]:
 
 def seconds(days: str) -> float:
     """A time that people type in days, and that programs give in seconds."""
-    from noisewise.core.support.ranges import LEASE
+    from noisewise.core.checks import LEASE
 
     given = amount(days)
     if not (isinstance(given, float) and LEASE.holds(given * DAY)):

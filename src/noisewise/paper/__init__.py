@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from noisewise.core.support.lazy import lazy_names
+from noisewise.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from noisewise.paper.report import check_paper as check_paper

@@ -9,8 +9,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from noisewise.core.support.blocks import Floats
-from noisewise.core.support.randomness import generator
+from noisewise.core.blocks import Floats
+from noisewise.core.randomness import generator
 from noisewise.designs import optimal_design, transductive_design
 from noisewise.rules.registry import POLICIES, make_policy, rule_named
 from noisewise.simulation import Environment, Simulation, instances, schedules, simulate

@@ -19,12 +19,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
+from noisewise.core.checks import check_choice
+from noisewise.core.files import sources_hash, written_whole
 from noisewise.core.parallel import spread
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.files import written_whole
-from noisewise.core.support.randomness import check_seed
-from noisewise.core.support.sources import sources_hash
-from noisewise.core.support.version import __version__
+from noisewise.core.randomness import check_seed
+from noisewise.core.version import __version__
 from noisewise.paper.case_study import CASE_STUDY
 from noisewise.paper.external import EXTERNAL
 from noisewise.paper.heavy_tails import HEAVY_TAILS

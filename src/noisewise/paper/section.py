@@ -10,7 +10,7 @@ import polars as pl
 
 from noisewise.charts.lines import lines_with_bands
 from noisewise.charts.rows import measured_and_claimed
-from noisewise.core.support.blocks import Floats
+from noisewise.core.blocks import Floats
 from noisewise.paper.measurements import Runs, world_of
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.support.blocks import Floats
+from noisewise.core.blocks import Floats
 from noisewise.paper.measurements import SCHEDULES, make_schedule, regrets, widths, world_of
 from noisewise.paper.section import (
     Account,

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.choice.radius import make_radius
-from noisewise.core.support.blocks import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.radius import make_radius
 from noisewise.paper.measurements import ERROR_BARS, against_the_bound, own_error_bars, wrong_on_soare
 from noisewise.paper.section import (
     DELTA,

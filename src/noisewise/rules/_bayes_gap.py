@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 
-from noisewise.core.choice.selection import ROUNDING, TIE, first_best, first_near
+from noisewise.core.checks import check_positive
 from noisewise.core.native.verbs import verb
-from noisewise.core.support.checks import check_positive
+from noisewise.core.selection import ROUNDING, TIE, first_best, first_near
 from noisewise.rules.rule import Rule
 
 #: Gaps are guessed by bounds of this many standard errors, as the authors do.

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from noisewise.core.choice.selection import ROUNDING, TIE, first_largest, masked_argmax
 from noisewise.core.native.verbs import verb
+from noisewise.core.selection import ROUNDING, TIE, first_largest, masked_argmax
 from noisewise.rules.alternatives import (
     costs_of_rivals,
     first_unseen,

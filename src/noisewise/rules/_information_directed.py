@@ -10,10 +10,10 @@ Each round, sigma being known before the choice:
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.core.choice.selection import TIE, first_largest, first_near, masked_argmax
-from noisewise.core.model.covariances import covariance_with
+from noisewise.core.checks import check_choice, check_positive
+from noisewise.core.model import covariance_with
 from noisewise.core.native.verbs import verb
-from noisewise.core.support.checks import check_choice, check_positive
+from noisewise.core.selection import TIE, first_largest, first_near, masked_argmax
 from noisewise.rules._rage import known_factors
 from noisewise.rules.rule import Rule, below
 

@@ -4,7 +4,7 @@ Each round: draw ``θ̃`` from ``N(θ̂, scale²·V⁻¹)``, measure the action 
 with its sigma. ``N(θ̂, V⁻¹)`` is the posterior of the prior ``N(0, I/λ)`` under Gaussian noise.
 """
 
-from noisewise.core.support.checks import check_not_negative
+from noisewise.core.checks import check_not_negative
 from noisewise.rules._baselines import Widest
 
 

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
-from noisewise.core.choice.selection import first_largest
+from noisewise.core.checks import check_choice
 from noisewise.core.native.verbs import verb
-from noisewise.core.support.checks import check_choice
+from noisewise.core.selection import first_largest
 from noisewise.rules.alternatives import (
     closest_rival,
     costs_of_rivals,

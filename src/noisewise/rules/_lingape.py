@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noisewise.core.choice.selection import most_telling, strongest_rival
-from noisewise.core.support.checks import check_positive
+from noisewise.core.checks import check_positive
+from noisewise.core.selection import most_telling, strongest_rival
 from noisewise.rules.rule import Rule, below
 
 

@@ -14,7 +14,7 @@ Only the abstract could be read. It promises regret d^1.5·√(Σσ²) + d^1.5 b
 unknown variances; these have that rate by the same arguments, but are not the paper's algorithm.
 """
 
-from noisewise.core.support.checks import check_not_negative
+from noisewise.core.checks import check_not_negative
 from noisewise.rules.bounded import Cautious
 from noisewise.rules.layers import Layered
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from noisewise.core.support.checks import check_count
+from noisewise.core.checks import check_count
 from noisewise.rules.phases import BudgetPhases, phase_estimate
 
 #: How far a phase's design may be from the best.

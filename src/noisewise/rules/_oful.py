@@ -4,7 +4,7 @@ Each round: measure the action of the largest ``<θ̂, a> + β·‖a‖``, learn
 With the default radius ``β = √(2·log(1/δ) + log det(V/λ)) + √λ·B``, where ``V = λ·I + Σ a aᵀ/s²``.
 """
 
-from noisewise.core.support.checks import check_positive
+from noisewise.core.checks import check_positive
 from noisewise.rules.rule import Rule, below
 
 

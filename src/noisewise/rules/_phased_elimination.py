@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from noisewise.core.support.checks import check_positive
+from noisewise.core.checks import check_positive
 from noisewise.rules.phases import Phased, best_survivor
 
 #: A phase may be this much longer than the best design would make it: exact designs take twice the time.

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from noisewise.core.model.dense import fold, new_dense
-from noisewise.core.support.checks import check_choice, check_number
+from noisewise.core.checks import check_choice, check_number
+from noisewise.core.model import fold, new_dense
 from noisewise.rules.looks import FIRST as FIRST_LEVEL
 from noisewise.rules.looks import Looks, claims_of, delta_at, multiplier, squared_width_at, whitened
 from noisewise.rules.rule import Rule

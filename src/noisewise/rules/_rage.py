@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.core.support.checks import check_choice, check_positive
+from noisewise.core.checks import check_choice, check_positive
 from noisewise.rules.alternatives import COPY
 from noisewise.rules.phases import Phased, phase_estimate
 from noisewise.rules.rule import below, fixed

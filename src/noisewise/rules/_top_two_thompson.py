@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from noisewise.core.choice.selection import TIE, first_near, first_other, masked_argmax, most_telling
-from noisewise.core.model.covariances import CANCELLED
-from noisewise.core.support.checks import check_choice, check_probability
+from noisewise.core.checks import check_choice, check_probability
+from noisewise.core.model import CANCELLED
+from noisewise.core.selection import TIE, first_near, first_other, masked_argmax, most_telling
 from noisewise.rules._baselines import Widest
 
 #: Draws until the challenger is taken by transport cost instead; the original draws for ever.

@@ -1,6 +1,6 @@
 """VAEE (Algorithm 1): measure the widest action, and drop those that cannot be the best."""
 
-from noisewise.core.support.checks import check_choice
+from noisewise.core.checks import check_choice
 from noisewise.rules.rule import Rule, fixed
 
 
@@ -50,7 +50,7 @@ class Vaee(Rule):
         self.model.learn(action, reward, sigma)
         self.model.drop_ruled_out(self.survivors, self.beta())
 
-    def beta(self):  # line 7: β by the option `radius`, a formula in core/choice/radius.py
+    def beta(self):  # line 7: β by the option `radius`, a formula in core/radius.py
         return self.limits.at(self.model.arrays)
 
     def recommend(self):  # the best mean among the candidates (note 5)

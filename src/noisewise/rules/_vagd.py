@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noisewise.core.choice.selection import first_largest
+from noisewise.core.selection import first_largest
 from noisewise.rules.rule import Rule
 
 if TYPE_CHECKING:

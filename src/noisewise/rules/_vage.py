@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from noisewise.core.model.covariances import squared_covariances
-from noisewise.core.support.checks import check_positive, check_probability
+from noisewise.core.checks import check_positive, check_probability
+from noisewise.core.model import squared_covariances
 from noisewise.rules import races
 from noisewise.rules.races import CONCENTRATION, CREDIT, CREDIT_TO_WIDEST, PRECISION, PRECISION_TO_WIDEST
 from noisewise.rules.rule import Rule
@@ -48,7 +48,6 @@ class Vage(Rule):
     def prepare(self):
         check_probability("share", self.share)
         check_positive("challenge", self.challenge)
-        self.sketch = races.make_sketch(self.actions.columns)  # so that a round need not read all vectors
 
     def start(self):
         self.survivors = self.model.everyone()
@@ -61,7 +60,7 @@ class Vage(Rule):
             if weights[0] > 0.0:
                 coming, arrays = math.nan if sigma is None else sigma, self.model.arrays
                 action = races.most_settling(  # 3
-                    arrays, self.sketch, rivals, leader, weights, self.noise, coming, allowed
+                    arrays, rivals, leader, weights, self.noise, coming, allowed
                 )
                 if action >= 0:
                     return action
@@ -74,7 +73,7 @@ class Vage(Rule):
         """The strongest challengers, and what each race counts."""
         rivals, weights = np.empty(races.RACES, np.int64), np.empty(races.RACES)
         reach = self.reach()
-        races.closest_races(self.model.arrays, self.sketch, self.survivors, leader, reach, rivals, weights)
+        races.closest_races(self.model.arrays, self.survivors, leader, reach, rivals, weights)
         return rivals, weights
 
     def reach(self):

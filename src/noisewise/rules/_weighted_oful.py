@@ -11,7 +11,7 @@ The sub-Gaussian variant learns with sigma itself, and takes its radius from the
 
 import math
 
-from noisewise.core.support.checks import check_choice, check_positive
+from noisewise.core.checks import check_choice, check_positive
 from noisewise.rules.rule import Rule, below
 
 

@@ -8,10 +8,10 @@ from θ̂ by ``<a_k, θ̂ - λ>²/2`` per unit of precision, and the shares by `
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.choice.selection import Mask, first_largest
-from noisewise.core.model.dense import Floats
-from noisewise.core.model.model import AnyModel
+from noisewise.core.any_model import AnyModel
+from noisewise.core.blocks import Floats
 from noisewise.core.native.verbs import verb
+from noisewise.core.selection import Mask, first_largest
 
 Columns = NDArray[np.floating]  # (dim, n)
 Rows = NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 import math
 
-from noisewise.core.support.checks import check_count, check_positive
+from noisewise.core.checks import check_count, check_positive
 from noisewise.rules.rule import Rule, below, fixed
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.support.blocks import Floats
+from noisewise.core.blocks import Floats
 
 #: Draws at least for each quantile.
 FEWEST_DRAWS = 512

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import DenseModel, Floats, theta
-from noisewise.core.model.factor import Factored
+from noisewise.core.blocks import Floats, routines
+from noisewise.core.model import DenseModel, Factored, theta
 from noisewise.core.native.verbs import verb
-from noisewise.core.support import blas
 
 #: A Newton decrement, in standard errors, after which the next step is the last: it squares the error.
 CLOSE = 1e-5
@@ -209,7 +208,7 @@ def whitening(model: Factored) -> Floats:
     """
     dim = model.pivots.size
     upper = np.asfortranarray(model.factor[:, :dim])
-    root = blas.routines().solve_many(1.0, upper, np.eye(dim), trans_a=1, diag=1)
+    root = routines().solve_many(1.0, upper, np.eye(dim), trans_a=1, diag=1)
     return np.ascontiguousarray(np.sqrt(model.reciprocals)[:, None] * root)
 
 

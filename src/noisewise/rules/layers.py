@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from noisewise.core.choice.selection import keep_near_best
-from noisewise.core.model.dense import squared_norm
-from noisewise.core.model.factor import RESIDUAL
-from noisewise.core.support.checks import check_count, check_positive
+from noisewise.core.any_model import RESIDUAL
+from noisewise.core.checks import check_count, check_positive
+from noisewise.core.model import squared_norm
+from noisewise.core.selection import keep_near_best
 from noisewise.rules.bounded import BoundedNoise
 from noisewise.rules.rule import below, fixed
 

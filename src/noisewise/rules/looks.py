@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.covariances import CANCELLED
-from noisewise.core.model.dense import DenseModel, Floats
-from noisewise.core.support import blas
+from noisewise.core.blocks import Floats, routines
+from noisewise.core.model import CANCELLED, DenseModel
+from noisewise.core.selection import Mask
 from noisewise.rules.comparisons import (
     comparison_quantiles,
     gaussian_union,
@@ -79,7 +78,7 @@ def whitened(model: DenseModel, rows: NDArray[np.intp]) -> Floats:
     # Differences of the vectors first: subtracting long whitened ones would cost digits.
     vectors -= vectors[:, :1].copy()
     upper = np.asfortranarray(model.factor[:, :dim])
-    halves = blas.routines().solve_many(1.0, upper, vectors, trans_a=1, diag=1)
+    halves = routines().solve_many(1.0, upper, vectors, trans_a=1, diag=1)
     return np.asarray((halves * np.sqrt(model.reciprocals)[:, None]).T)
 
 

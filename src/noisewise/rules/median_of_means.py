@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import TIE, Mask
-from noisewise.core.model.dense import BATCH, DenseModel, Floats, theta
-from noisewise.core.model.factor import rotate_in, solve_lower, solve_upper
+from noisewise.core.blocks import Floats, routines, row_blocks
+from noisewise.core.model import BATCH, DenseModel, rotate_in, solve_lower, solve_upper, theta
 from noisewise.core.native.verbs import verb
-from noisewise.core.support import blas
-from noisewise.core.support.blocks import row_blocks
+from noisewise.core.selection import TIE, Mask
 from noisewise.rules.one_pass import Curvature
 
 #: Blocks that are tried to find the smallest ``√k·t``.
@@ -138,7 +136,7 @@ def _upper_medians(blocks: Blocks, directions: Floats, reach: float) -> Floats:
     upper = np.empty((n_blocks, directions.shape[1]))
     for b in range(n_blocks):
         factor = np.asfortranarray(blocks.factor[b, :, :dim])
-        halves = blas.routines().solve_many(1.0, factor, directions, trans_a=1, diag=1)
+        halves = routines().solve_many(1.0, factor, directions, trans_a=1, diag=1)
         widths = np.sqrt(blocks.reciprocals[b] @ np.square(halves))
         upper[b] = blocks.thetas[b] @ directions + reach * widths
     medians = np.partition(upper, n_blocks // 2, axis=0)[n_blocks // 2]

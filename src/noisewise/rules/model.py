@@ -6,7 +6,7 @@ ridge regression ``V = ridge·I + Σ a aᵀ/σ²``. Both kinds have the same met
 * on a list, `Model` holds the mean and the squared width of every action, and an action is a row number;
 * on an infinite set such as a ball, `SetModel` asks the set, and an action is a vector.
 
-The methods of `Model` are the verbs of `core.model` and `core.choice`, in C where that was built.
+The methods of `Model` are the verbs of `core.model` and `core.selection`, in C where that was built.
 """
 
 import copy
@@ -17,7 +17,21 @@ import numpy as np
 
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.actions.among import widest_among
-from noisewise.core.choice.selection import (
+from noisewise.core.any_model import LOG_DET, SAFEST, TOLD, TOTAL_PRECISION
+from noisewise.core.blocks import Floats
+from noisewise.core.model import (
+    contrast_widths,
+    covariance,
+    distance_to,
+    fold,
+    new_dense,
+    perturbed_means,
+    place,
+    spread,
+    theta,
+)
+from noisewise.core.model import new_model as new_arrays
+from noisewise.core.selection import (
     TIE,
     Mask,
     drop_ruled_out,
@@ -29,21 +43,6 @@ from noisewise.core.choice.selection import (
     regret_bound,
     smallest_bound,
 )
-from noisewise.core.model.covariances import contrast_widths, distance_to, perturbed_means
-from noisewise.core.model.dense import (
-    LOG_DET,
-    SAFEST,
-    TOLD,
-    TOTAL_PRECISION,
-    Floats,
-    fold,
-    new_dense,
-    theta,
-)
-from noisewise.core.model.dense import (
-    new_model as new_arrays,
-)
-from noisewise.core.model.vectors import covariance, place, spread
 
 #: Lists up to this many numbers are copied feature by feature, which makes rounds up to a third shorter.
 WORTH_A_COPY = 20_000_000

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import DenseModel, Floats, set_theta, theta
-from noisewise.core.model.factor import Factored, rotate_in, solve_lower, solve_upper
+from noisewise.core.blocks import Floats
+from noisewise.core.model import DenseModel, Factored, rotate_in, set_theta, solve_lower, solve_upper, theta
 from noisewise.core.native.verbs import verb
 from noisewise.rules.huber import clipped, room_for_a_step, step_within_ball, whitening
 

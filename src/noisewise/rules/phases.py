@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from noisewise.core.choice.selection import first_largest
+from noisewise.core.selection import first_largest
 from noisewise.rules.rule import Rule
 
 #: Directions that a phase's vectors have a smaller share of are rounding.

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet, OracleSet, set_from
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_count, check_number, check_sigma
-from noisewise.core.support.files import save_arrays
-from noisewise.core.support.randomness import generator, stream
-from noisewise.rules.archive import DamagedFileError, read_arrays
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count, check_number, check_sigma
+from noisewise.core.files import save_arrays
+from noisewise.core.randomness import generator, stream
+from noisewise.core.selection import Mask
 from noisewise.rules.model import KeptCertificate
 from noisewise.rules.rule import ANYTIME, Action, Rule, plain
 
@@ -442,7 +441,8 @@ def read_policy(path: Path, actions: Any, make_rule: Any) -> Policy:
     if not path.exists():
         raise FileNotFoundError(f"`path` must be a saved policy; there is no file {str(path)!r}.")
     with _refusing_damage(path):
-        arrays = read_arrays(path)
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = dict(file)
         header = json.loads(str(arrays.pop("header")))
         version = header["format"]
         if version != FORMAT:
@@ -451,11 +451,11 @@ def read_policy(path: Path, actions: Any, make_rule: Any) -> Policy:
                 "tell its measurements to a new policy."
             )
         if type(header["horizon"]) not in (int, type(None)):
-            raise DamagedFileError("its horizon is no whole number")
+            raise ValueError("its horizon is not a whole number")
         rule = make_rule(header["rule"], header["options"], path)
         whole = _actions_of(header, arrays, actions)
         if arrays["told"].dtype.kind not in "if" or arrays["rewards"].dtype != np.float64:
-            raise DamagedFileError("its measurements are no numbers")
+            raise ValueError("its measurements are not numbers")
         policy = Policy(rule, whole, horizon=header["horizon"])
         policy.tell_many(list(arrays["told"]), arrays["rewards"], arrays["sigmas"], strict=False)
     return policy
@@ -482,19 +482,14 @@ def _actions_of(header: dict[str, Any], arrays: dict[str, Any], actions: Any) ->
 
 @contextmanager
 def _refusing_damage(path: Path) -> Iterator[None]:
-    """Whatever goes wrong with what a file holds is said in one sentence."""
+    """Report whatever goes wrong with what a file holds in one sentence."""
     try:
         yield
-    except DamagedFileError as damage:
-        raise ValueError(
-            f"`path` must be a file written by policy.save; {str(path)!r} is not, or is damaged: {damage}."
-        ) from None
     except Exception as error:
-        if isinstance(error, ValueError) and str(error).startswith("`path`"):
-            raise
-        if isinstance(error, ValueError) and str(error).startswith("`actions`"):
+        said = " ".join(str(error).split())
+        if isinstance(error, ValueError) and said.startswith(("`path`", "`actions`")):
             raise
         raise ValueError(
-            f"`path` must be a file written by policy.save; {str(path)!r} is not, or is damaged "
-            f"({type(error).__name__} when it was read)."
+            f"`path` must be a file written by policy.save; {str(path)!r} is not, or is damaged: "
+            f"{said[:200] or type(error).__name__}."
         ) from None

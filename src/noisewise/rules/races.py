@@ -1,27 +1,24 @@
-"""What VAGE books and looks at: ledgers, the noise so far, a sketch of the vectors, and races.
+"""What VAGE books and looks at: ledgers, the noise so far, and races.
 
 **Races.** The leader against its closest rivals, and what each counts. **Ledgers** keep the widest actions'
 share, of the precision and of the credit. **The noise to come** is predicted from what an action's own
 measurements were like, and from those of all actions: in most worlds noise belongs to the round (the day, the
 instrument, the sample size), and an action's history says nothing about it; in others it belongs to the
 action. An analysis of variance of ``log σ²`` tells which world it is, and how far to believe an action's own
-history; time trends are taken out first, or whatever was measured early would look noisy. **A sketch** of
-many vectors is an eighth as large as they are: whoever reads it knows what it may have missed.
+history; time trends are taken out first, or whatever was measured early would look noisy.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.choice.selection import ROUNDING, TIE, Mask, first_largest
-from noisewise.core.model.covariances import CANCELLED, contrast_widths, squared_covariances
-from noisewise.core.model.dense import Floats
-from noisewise.core.model.independent import Separate
-from noisewise.core.model.model import AnyModel
-from noisewise.core.native.verbs import extension, verb
-from noisewise.core.support.blocks import row_blocks
+from noisewise.core.any_model import AnyModel
+from noisewise.core.blocks import Floats
+from noisewise.core.model import CANCELLED, contrast_widths, squared_covariances
+from noisewise.core.native.verbs import verb
+from noisewise.core.selection import ROUNDING, TIE, Mask, first_largest
 
 #: Rounds over which the running level forgets: trends are slower, an action's turns are faster.
 MEMORY = 20.0
@@ -177,76 +174,6 @@ def enter(ledgers: Floats, largest: float, own: float, sigma: float) -> None:
         ledgers[CREDIT_TO_WIDEST] += credit
 
 
-#: Vectors of fewer numbers in all are looked at themselves: it takes no longer.
-WORTH_SKETCHING = 20_000
-#: Rows that lie together, all values of one axis after the other; as in the compiled verbs.
-TILE = 64
-#: The largest code: what a signed byte holds.
-LARGEST = 127
-#: Axes along which vectors spread by less than this share of the most count for nothing.
-FLAT = 1e-13
-
-
-class Sketch(NamedTuple):
-    """Vectors as whole numbers along their principal axes, ``a_k ≈ centre + Σ_i axis_i·q_ki``.
-
-    Each number is rounded by at most a half, so ``<v, a_k>`` is known up to ``½·Σ_i |<v, axis_i>|``. Along
-    principal axes that is little compared with how far the vectors are spread, whatever their features.
-    """
-
-    codes: NDArray[np.int8]  # (blocks, dim, TILE); no blocks if there is no sketch
-    axes: Floats  # (dim, dim): an axis in each row, as long as one unit of its code
-    centre: Floats  # (dim,)
-
-
-def make_sketch(columns: NDArray[np.floating] | Separate) -> Sketch:
-    """The sketch of the vectors in the columns; an empty one if they are few, or nothing would read it."""
-    none = Sketch(np.empty((0, 0, TILE), np.int8), np.empty((0, 0)), np.empty(0))
-    if isinstance(columns, Separate) or math.prod(columns.shape) < WORTH_SKETCHING or extension is None:
-        return none
-    dim, n = columns.shape
-    low, high, moments = np.full(dim, np.inf), np.full(dim, -np.inf), np.zeros((dim, dim))
-    centre = columns[:, :: -(-n // TILE)].mean(axis=1, dtype=np.float64)  # about the middle will do
-    with np.errstate(over="ignore", invalid="ignore"):
-        for block in _row_blocks(columns, centre):
-            moments += block.T @ block
-    if not np.isfinite(moments).all():
-        return none  # their squares are no numbers
-    _, turned = np.linalg.eigh(moments)
-    for block in _row_blocks(columns, centre):
-        along = block @ turned
-        np.minimum(low, along.min(axis=0), out=low)
-        np.maximum(high, along.max(axis=0), out=high)
-    centre += turned @ (0.5 * (low + high))
-    units = (high - low) / (2.0 * LARGEST)
-    units[units <= FLAT * units.max()] = 0.0
-    codes = np.zeros((-(-n // TILE), dim, TILE), np.int8)
-    scaled = turned / np.where(units > 0.0, units, np.inf)
-    first = 0
-    for block in _row_blocks(columns, centre):
-        along = block @ scaled
-        np.rint(along, out=along)
-        _write(codes, first, along)
-        first += len(block)
-    return Sketch(codes, np.ascontiguousarray((turned * units).T), centre)
-
-
-def _row_blocks(columns: NDArray[np.floating], centre: Floats) -> Any:
-    """The vectors less the centre, a row for each, many at a time."""
-    for rows in row_blocks(columns.shape[1]):
-        yield columns.T[rows] - centre
-
-
-def _write(codes: NDArray[np.int8], first: int, along: Floats) -> None:
-    """Write the codes of some rows, from ``first`` on, which is where a block begins."""
-    whole, rest = divmod(len(along), TILE)
-    block = first // TILE
-    many = along[: whole * TILE].reshape(whole, TILE, along.shape[1]).transpose(0, 2, 1)
-    np.clip(many, -LARGEST, LARGEST, out=codes[block : block + whole], casting="unsafe")
-    if rest:
-        codes[block + whole, :, :rest] = np.clip(along[whole * TILE :].T, -LARGEST, LARGEST)
-
-
 Rows = NDArray[np.int64]
 
 #: How many races are looked at; with the first alone, a quiet round may settle a race and the leader, which
@@ -261,7 +188,6 @@ NEGLIGIBLE = 0.01
 @verb
 def closest_races(
     model: AnyModel,
-    sketch: Sketch,
     candidates: Mask,
     leader: int,
     reach: float,
@@ -278,7 +204,6 @@ def closest_races(
 
     Args:
         model: What is known.
-        sketch: Of its vectors; lets the verb in C pass over most of them, and changes nothing.
         candidates: Who may be a rival.
         leader: Whose rivals.
         reach: How many widths of a difference a rival is given.
@@ -317,7 +242,6 @@ def _rival_widths(model: AnyModel, candidates: Mask, leader: int) -> Floats:
 @verb
 def most_settling(
     model: AnyModel,
-    sketch: Sketch,
     rivals: Rows,
     leader: int,
     weights: Floats,
@@ -329,7 +253,6 @@ def most_settling(
 
     ``Σ_j w_j·((a_j - b)ᵀV⁻¹a_k)²/(σ_k² + ‖a_k‖²)`` over the rivals j of the leader b, up to the first weight
     of 0. The variance σ_k² is the announced one, or if sigma is NaN what the noise so far says of the action.
-    The sketch lets the verb in C pass over most actions, and changes nothing.
     """
     count = int((weights > 0.0).sum())
     gains = squared_covariances(model, rivals[:count], leader, weights[:count])

@@ -14,8 +14,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet, OracleSet
-from noisewise.core.support.checks import nearest
-from noisewise.rules.archive import DamagedFileError
+from noisewise.core.checks import nearest
 from noisewise.rules.policy import Policy, read_policy
 from noisewise.rules.rule import Rule, option_names
 
@@ -135,7 +134,7 @@ def _saved_rule(name: str, options: dict[str, Any], path: Path) -> Rule:
         )
     rule = _class_of(name)(**options)
     if rule.options().keys() != options.keys():
-        raise DamagedFileError("its options are not those of its rule")
+        raise ValueError("its options are not those of its rule")
     return rule
 
 

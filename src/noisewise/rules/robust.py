@@ -1,7 +1,7 @@
 """Rules for heavy tails: three robust estimates, their floors, thresholds and certificates.
 
 The model's V and widths are those of weighted least squares; its estimate is set by the robust one
-(`core.model.dense.set_theta`), so that means, candidates, bounds and advice all rest on that.
+(`core.model.set_theta`), so that means, candidates, bounds and advice all rest on that.
 """
 
 import math
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from noisewise.actions import OracleSet
-from noisewise.core.choice.radius import Radius
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import TOLD, DenseModel, fold, set_theta
-from noisewise.core.support.checks import check_choice, check_count, check_positive
+from noisewise.core.any_model import TOLD
+from noisewise.core.checks import check_choice, check_count, check_positive
+from noisewise.core.model import DenseModel, fold, set_theta
+from noisewise.core.radius import Radius
+from noisewise.core.selection import Mask
 from noisewise.rules import huber, median_of_means, one_pass
 from noisewise.rules.rule import ANYTIME, Rule
 

@@ -20,12 +20,12 @@ import numpy as np
 
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.actions.large_list import LargeList
-from noisewise.core.choice.radius import RADII, Averaged, Given, Radius, make_radius
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
-from noisewise.core.model.independent import Separate
-from noisewise.core.support.checks import check_choice, check_positive
-from noisewise.core.support.randomness import check_seed
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice, check_positive
+from noisewise.core.independent import Separate
+from noisewise.core.radius import RADII, Averaged, Given, Radius, make_radius
+from noisewise.core.randomness import check_seed
+from noisewise.core.selection import Mask
 from noisewise.rules.model import new_model
 
 #: A row number on a list, a vector on an infinite set.
@@ -136,7 +136,8 @@ class Rule:
 
     def certain(self, action: int, eps: float) -> bool:
         """Whether no other action is better than this one by eps or more (a list only)."""
-        return bool(self.model.likelihood_ratio(action, eps) > self.beta() ** 2 / 2.0)
+        radius = self.beta()
+        return self.model.likelihood_ratio(action, eps) > 0.5 * radius * radius  # type: ignore[no-any-return]
 
     def most_sigma(self) -> float:
         """The largest sigma that the certificate allows."""

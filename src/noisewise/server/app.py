@@ -9,8 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from noisewise.core.support.version import __version__
-from noisewise.server.api.routes import add_api
+from noisewise.core.version import __version__
 from noisewise.server.auth.forms import SIGNING_IN, Parser
 from noisewise.server.auth.keys import BURST, RATE, Keys
 from noisewise.server.auth.tokens import TokenFile
@@ -21,6 +20,7 @@ from noisewise.server.pages.new_study import MAKING
 from noisewise.server.pages.rendering import problem_page
 from noisewise.server.pages.routes import PAGES
 from noisewise.server.problems import answer_refusals
+from noisewise.server.routes import add_api
 
 #: Style sheets and scripts of the pages.
 STATIC = Path(__file__).parent / "pages" / "static"

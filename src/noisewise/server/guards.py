@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.server.auth.keys import CSRF_HEADER, Keys
 from noisewise.server.auth.roles import Visitor
 from noisewise.server.problems import ProblemError, problem_response

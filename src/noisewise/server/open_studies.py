@@ -9,7 +9,7 @@ from typing import Any, Literal
 from noisewise.server.problems import ProblemError
 from noisewise.study.creation import begin_study
 from noisewise.study.stores.address import open_store
-from noisewise.study.stores.protocol import MemoryStorage, Storage, StoreChangedError, unknown
+from noisewise.study.stores.protocol import Storage, StoreChangedError, unknown
 from noisewise.study.study import Study
 
 #: Seconds that a request waits for others on the same study.
@@ -137,11 +137,10 @@ class OpenStudies:
                 del self._frames[next(iter(self._frames))]
         return frame
 
-    def create(self, name: str, *, dry_run: bool = False, **question: Any) -> Study:
-        """Begin a study, or rehearse it; the arguments are those of `create_study`."""
+    def create(self, name: str, **question: Any) -> Study:
+        """Begin a study; the arguments are those of `create_study`."""
         self.check_writable()
-        store = MemoryStorage() if dry_run else self.storage
-        return begin_study(store, name, self._clock, **question)
+        return begin_study(self.storage, name, self._clock, **question)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""
@@ -190,3 +189,26 @@ class OpenStudies:
             except KeyError as problem:  # renamed meanwhile
                 raise ProblemError(404, str(problem.args[0]), error="KeyError") from None
         return study
+
+
+class ServedStore:
+    """The store as operations on it see it: a study of it is used as all requests use it."""
+
+    def __init__(self, studies: OpenStudies) -> None:
+        self._studies = studies
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._studies.storage, name)
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a study another name."""
+        self._studies.rename(name, new)
+
+    @contextmanager
+    def use(self, name: str) -> Iterator[Study]:
+        """A study for this thread alone; one that others work on must not hide all others."""
+        try:
+            with self._studies.use(name, patience=SHORT_PATIENCE) as study:
+                yield study
+        except ProblemError as problem:
+            raise OSError(problem.detail) from None

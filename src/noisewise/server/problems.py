@@ -3,7 +3,7 @@
 import json
 import logging
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -12,7 +12,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from noisewise.core.support.text import printable
+from noisewise.core.refusals import JSON
+from noisewise.core.text import printable
+from noisewise.operations.schemas import wrong_kinds
+from noisewise.operations.words import lifted
 from noisewise.study.intake.told_before import ToldOtherwiseError
 from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
 
@@ -55,8 +58,6 @@ Handler = Callable[[Request, Exception], Response]
 #: Makes a page of a status and a sentence, for somebody who looks at it; None: a program does.
 AsPage = Callable[[Request, int, str], Response | None]
 LOG = logging.getLogger("noisewise.server")
-#: Errors of a request that a problem document names.
-MOST_NAMED = 20
 #: Steps of a fault that its log has.
 MOST_STEPS = 20
 #: Sentences where the framework has only a number.
@@ -108,47 +109,23 @@ def _invalid(request: Request, problem: Exception) -> Response:
             422,
             "the body must say that it is JSON: send Content-Type: application/json. Nothing was changed.",
         )
-    return _refused(request, invalid(found, problem.body))
+    return _refused(request, refused(wrong_kinds(found, ())))
 
 
-def invalid(found: Sequence[Any], body: Any) -> ProblemError:
-    """The refusal of a request with these errors, as pydantic lists them."""
-    said: dict[str, list[str]] = {}
-    for error in found:
-        what = str(error["msg"]).rstrip(".")
-        said.setdefault(_place(error, body), []).append(what[:1].lower() + what[1:])
-    errors = [
-        {"where": printable(where), "what": printable(" or ".join(dict.fromkeys(whats)))}
-        for where, whats in list(said.items())[:MOST_NAMED]
-    ]
-    more = f" ({len(said) - 1} more are listed)" if len(said) > 1 else ""
-    return ProblemError(422, f"`{errors[0]['where']}`: {errors[0]['what']}{more}.", errors=errors)
-
-
-def _place(error: Any, body: Any) -> str:
-    """Where in the request it is; names of alternatives are no places."""
-    first, *parts = error["loc"] or ("body",)
-    if first != "body":
-        return str(parts[0] if parts else first)
-    here, place = body, []
-    for at, part in enumerate(parts):
-        listed = isinstance(here, list) and isinstance(part, int) and part < len(here)
-        if listed or (isinstance(here, dict) and part in here):
-            here = here[part]
-        elif at < len(parts) - 1 or error["type"] != "missing":
-            continue
-        place.append(str(part))
-    return ".".join(place) or "body"
+def refused(problem: BaseException) -> ProblemError:
+    """What a study refuses, as data: each client says it in its own words."""
+    refusal, taken = lifted(problem), isinstance(problem, ToldOtherwiseError | NameTakenError)
+    detail = sentence(" ".join(refusal.said(JSON).splitlines()))
+    return ProblemError(
+        409 if taken else 422, detail, error=error_name(problem), refusal=refusal.to_plain()
+    )  # fmt: skip
 
 
 def _bad_input(request: Request, problem: Exception) -> Response:
-    """What the study refuses, in its own words."""
-    said = problem.args[0] if problem.args else problem
-    taken = isinstance(problem, ToldOtherwiseError | NameTakenError)
-    return problem_response(409 if taken else 422, sentence(said), error=error_name(problem))
+    return _refused(request, refused(problem))
 
 
-def error_name(problem: Exception) -> str:
+def error_name(problem: BaseException) -> str:
     """What a study raised, by the name of what a client raises in its turn."""
     return next(one.__name__ for one in RAISED if isinstance(problem, one))
 

@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.server.app import make_app
 from noisewise.server.auth.tokens import SHARE, TokenFile, tokens_of, without_tokens
 from noisewise.server.guards import LOOPBACK

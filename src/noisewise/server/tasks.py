@@ -13,11 +13,12 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from noisewise.core.support.remarks import heard_progress
-from noisewise.core.support.text import printable
+from noisewise.core.remarks import heard_progress
+from noisewise.core.text import printable
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
-from noisewise.server.worker import VERIFY, compute, verdict_on
+from noisewise.server.worker import REFUSED as REASONS
+from noisewise.server.worker import VERIFY, compute, refusal_of, verdict_on
 from noisewise.study.stores.address import MEMORY
 from noisewise.study.study import Study
 
@@ -45,6 +46,7 @@ class LongTask:
         self.event: int | None = None
         self.progress: dict[str, Any] | None = None
         self.refusal: str | None = None
+        self.problem: dict[str, Any] = {}  # the same as data
         self.began = time.monotonic()
         self.ended: float | None = None
         self.over = asyncio.Event()
@@ -142,7 +144,7 @@ class LongTasks:
         """Begin to compute, or find what was computed of the same version of the study.
 
         Args:
-            kind: "plan", "worth", "slot", "report" or "verify".
+            kind: "plan", "worth", "report" or "verify".
             study: The study's name.
             number: Its version.
             arguments: Of the study's method.
@@ -202,7 +204,8 @@ class LongTasks:
                 task.begin()
                 found = await asyncio.wait_for(self._answer(task), SECONDS)
             if "refusal" in found:
-                task.refusal = found["refusal"]
+                task.refusal = found.pop("refusal")
+                task.problem = found.pop("problem", {})
                 task.end(REFUSED)
             else:
                 task.result, task.event = found["result"], found["event"]
@@ -262,5 +265,5 @@ class LongTasks:
             with heard_progress(watch):
                 found = compute(study, task.kind, dict(task.arguments))
             return {"result": found, "event": study.n_events}
-        except (ValueError, KeyError, TypeError, OSError) as problem:
-            return {"refusal": str((problem.args or (problem,))[0])}
+        except REASONS as problem:
+            return refusal_of(problem)

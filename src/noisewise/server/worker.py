@@ -13,20 +13,22 @@ import time
 from pathlib import Path
 from typing import Any
 
-from noisewise.core.support.remarks import heard_progress, progress
-from noisewise.core.support.strict_json import plain, strict_json
+from noisewise.core.remarks import heard_progress, progress
+from noisewise.core.strict_json import strict_json
 
 #: What is computed from the store, and not from a study.
 VERIFY = "verify"
-#: What to do with slots.
-SLOT = "slot"
+#: What is a refusal, and no fault.
+REFUSED = (ValueError, KeyError, TypeError, OSError)
 #: Seconds between two lines that say how far it is.
 PAUSE = 0.2
 
 
 def compute(study: Any, kind: str, arguments: dict[str, Any]) -> Any:
     """What was asked for, as JSON values."""
-    from noisewise.study.plain import worth_row
+    from noisewise.core.refusals import JSON
+    from noisewise.operations.table import load_table
+    from noisewise.operations.words import speaking
 
     if kind in ("plan page", "worth page"):
         from noisewise.server.pages.outlook import plan_in_pictures, worth_in_pictures
@@ -34,26 +36,26 @@ def compute(study: Any, kind: str, arguments: dict[str, Any]) -> Any:
         if kind == "plan page":
             return plan_in_pictures(study.plan(**arguments))
         return worth_in_pictures(study.worth(**arguments))
-    if kind == SLOT:
-        return filled_slots(study, **arguments)
-    if kind == "plan":
-        return plain(study.plan(**arguments).to_plain())
-    if kind == "worth":
-        by = arguments.pop("by", None)
-        found = study.worth(**arguments)
-        return worth_row(found, None if by is None else found.by(by))
     if kind == "report":
-        if isinstance(arguments.get("plan"), dict):
-            arguments["plan"] = study.plan(**arguments["plan"])
         with tempfile.TemporaryDirectory() as folder:
             file: Path = study.report(Path(folder) / "report.html", **arguments)
             return file.read_text(encoding="utf-8")
-    raise ValueError(f"there is nothing called {kind!r} to compute.")
+    speaking.set(JSON)
+    return load_table()[kind](study, **arguments).to_dict()
 
 
-def filled_slots(study: Any, **arguments: Any) -> dict[str, Any]:
-    """What to do with slots, as JSON values."""
-    return {"slots": [plain(one.to_plain()) for one in study.slot(**arguments)]}
+def refusal_of(problem: BaseException) -> dict[str, Any]:
+    """Why there is no answer, in words and as data."""
+    from noisewise.core.refusals import JSON
+    from noisewise.operations.words import lifted
+
+    if isinstance(problem, OSError):
+        return {"refusal": str((problem.args or (problem,))[0])}
+    from noisewise.server.problems import error_name
+
+    refusal = lifted(problem)
+    more = {"error": error_name(problem), "refusal": refusal.to_plain()}
+    return {"refusal": refusal.said(JSON), "problem": more}
 
 
 def verdict_on(store: Any, name: str) -> dict[str, Any]:
@@ -78,8 +80,8 @@ def answer_to(request: dict[str, Any]) -> dict[str, Any]:
         number = study.n_events
         progress("computing", 0, 1)
         return {"result": compute(study, request["kind"], request["arguments"]), "event": number}
-    except (ValueError, KeyError, TypeError, OSError) as problem:
-        return {"refusal": str((problem.args or (problem,))[0])}
+    except REFUSED as problem:
+        return refusal_of(problem)
 
 
 def main() -> None:

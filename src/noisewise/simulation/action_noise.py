@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_choice, check_options, check_positive
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice, check_options, check_positive
 
 
 class ActionNoise(Protocol):

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.actions.oracle_set import finite_vector
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.randomness import generator
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
+from noisewise.core.randomness import generator
 from noisewise.simulation.action_noise import ActionNoise, NamedActionNoise
 from noisewise.simulation.instances import Instance, on_set, shuffled
 from noisewise.simulation.noise import Law, NamedLaw

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.support.files import written_whole
-from noisewise.core.support.version import __version__
+from noisewise.core.files import written_whole
+from noisewise.core.version import __version__
 from noisewise.simulation.results import PER_CHECKPOINT, Simulation
 
 #: Raised whenever the layout changes.

@@ -12,14 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions import ActionSet, Ball, Hypercube, OracleSet
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import (
-    check_choice,
-    check_count,
-    check_number,
-    check_options,
-    check_positive,
-)
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice, check_count, check_number, check_options, check_positive
 from noisewise.simulation.schedules import Schedule, window
 from noisewise.simulation.twister import Twister
 

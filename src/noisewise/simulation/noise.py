@@ -10,14 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import (
-    check_choice,
-    check_number,
-    check_options,
-    check_positive,
-    check_probability,
-)
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice, check_number, check_options, check_positive, check_probability
 
 Law = Callable[[np.random.Generator, int], Floats]
 

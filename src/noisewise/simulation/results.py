@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_probability
-from noisewise.core.support.distributions import student_quantile
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_probability
+from noisewise.core.distributions import student_quantile
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.randomness import generator
+from noisewise.core.blocks import Floats
+from noisewise.core.randomness import generator
 from noisewise.rules.policy import Advice, Policy
 from noisewise.rules.rule import ANYTIME
 from noisewise.simulation import Environment
@@ -131,29 +131,30 @@ class Run:
         advice = Advice(float(generator(self.seed, "advice", r).random()))
         announced = self.env.announced and rule.foresees
         coming = world.sigma.tolist() if announced else [None] * self.horizon
-        choose, learn, measure, allowed = rule.choose, rule.learn, truth.measure, truth.allowed
+        choose, learn, measure = rule.choose, rule.learn, truth.measure
+        by_rule = rule.recommendation == "best"
         hidden, stop, most = rule.sees_sigma == "never", self.stop, rule.limits.largest_gap
         told: list[Any] = []
         looks: list[tuple[Any, float, float, float]] = []
         precision, fired = 0.0, False
-        checkpoints = self.checkpoints.tolist()
-        for look in sorted({*checkpoints, self.horizon}) if stop is None else range(1, self.horizon + 1):
-            for t in range(len(told), look):
-                action = choose(allowed[t], coming[t])
-                reward, sigma = measure(action, t)
-                learn(action, reward, math.nan if hidden else sigma)
-                told.append(action)
-            due = len(looks) < len(checkpoints) and look == checkpoints[len(looks)]
-            if stop is None and not due:
-                break
-            advised = advice.of(rule, told)
+        ahead = iter([*(self.checkpoints - 1).tolist(), math.inf])
+        due = next(ahead)
+        for t, (mask, foreseen) in enumerate(zip(truth.allowed, coming, strict=True)):
+            action = choose(mask, foreseen)
+            reward, sigma = measure(action, t)
+            learn(action, reward, math.nan if hidden else sigma)
+            told.append(action)
+            if t < due and stop is None:
+                continue
+            advised = rule.recommend() if by_rule else advice.of(rule, told)
             if stop is not None:
                 precision += 1.0 / (sigma * sigma)
-                fired = stop.fires(rule, advised, precision)
-            if due or fired:
+                fired = stop(rule, advised, precision)
+            if t == due or fired:
                 bound = rule.bound(advised)
                 bound = bound if bound < most else most  # also where it is no number
                 looks.append((advised, rule.beta(), rule.model.distance_to(world.theta), bound))
+                due = next(ahead)
             if fired:
                 break
         return self._record(truth, told, looks, fired) | {"theta_norm": np.linalg.norm(world.theta)}

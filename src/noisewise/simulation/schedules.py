@@ -12,14 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import (
-    check_choice,
-    check_count,
-    check_number,
-    check_options,
-    check_positive,
-)
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice, check_count, check_number, check_options, check_positive
 
 Schedule = Callable[[int, np.random.Generator], Floats]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisewise.core.blocks import one_blas_thread
+from noisewise.core.checks import check_count
 from noisewise.core.parallel import spread
-from noisewise.core.support.blas import one_blas_thread
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.randomness import check_seed
+from noisewise.core.randomness import check_seed
 from noisewise.rules.policy import Policy
 from noisewise.simulation import Environment
 from noisewise.simulation.results import Simulation, SimulationInterrupted, select

@@ -7,9 +7,9 @@ thresholds stand in most published tables; they promise nothing, and are here to
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from noisewise.core.support.checks import check_choice, check_positive
+from noisewise.core.checks import check_choice, check_positive
 from noisewise.rules.rule import Action, Rule
 
 #: By name: what must hold to stop.
@@ -25,31 +25,12 @@ STOPS = {
 CERTIFIED = ("glr", "gap")
 
 
-@dataclass(frozen=True)
-class Stop:
-    """A stopping rule with its numbers."""
-
-    name: str
-    eps: float
-    delta: float
-    longest: float  # squared norm of the longest vector: makes precision free of units
-
-    def fires(self, rule: Rule, advised: Action, precision: float) -> bool:
-        """Whether to stop now and recommend ``advised``."""
-        if self.name == "gap":
-            return rule.bound(advised) <= self.eps
-        if self.name == "glr":
-            return rule.certain(advised, self.eps)
-        information = precision * self.longest
-        if self.name == "glr-log-log":
-            # log P is at least 0, also while the precision is small.
-            information = math.log(max(1.0, information))
-        threshold = math.log((1.0 + information) / self.delta)
-        return bool(rule.model.likelihood_ratio(advised, self.eps) > threshold)
+#: Whether a rule stops now and recommends this action, after this total precision.
+Stop = Callable[[Rule, Action, float], bool]
 
 
 def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float) -> Stop | None:
-    """Check the options of a stopping rule."""
+    """The stopping rule of this name; None for None."""
     if name is None:
         if eps is not None:
             raise ValueError(f"`eps` must go with `stop`; got {eps!r} without it.")
@@ -57,4 +38,19 @@ def make_stop(name: str | None, eps: float | None, delta: float, max_norm: float
     check_choice("stop", name, tuple(STOPS))
     if name == "gap" and eps is None:
         raise ValueError("`eps` must be given with stop='gap': the bound to reach; got None.")
-    return Stop(name, 0.0 if eps is None else check_positive("eps", eps), delta, max_norm**2)
+    within = 0.0 if eps is None else check_positive("eps", eps)
+    if name == "gap":
+        return lambda rule, advised, precision: rule.bound(advised) <= within
+    if name == "glr":
+        return lambda rule, advised, precision: rule.certain(advised, within)
+
+    def exceeds(rule: Rule, advised: Action, precision: float) -> bool:
+        """Whether the likelihood ratio exceeds a heuristic threshold."""
+        information = precision * max_norm**2
+        if name == "glr-log-log":
+            # log P is at least 0, also while the precision is small.
+            information = math.log(max(1.0, information))
+        threshold = math.log((1.0 + information) / delta)
+        return bool(rule.model.likelihood_ratio(advised, within) > threshold)
+
+    return exceeds

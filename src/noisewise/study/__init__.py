@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from noisewise.core.support.lazy import lazy_names
+from noisewise.core.lazy import lazy_names
 from noisewise.study.log.model_choice import models_are_loaded_by
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from noisewise.study.measure import Rounds as Rounds
     from noisewise.study.one_call import pick as pick
     from noisewise.study.planning.plan import Plan as Plan
-    from noisewise.study.planning.slot import Slot as Slot
     from noisewise.study.planning.worth import Worth as Worth
     from noisewise.study.study import Study as Study
     from noisewise.study.tables.table import read_table as read_table
@@ -36,7 +35,6 @@ __all__ = [
     "Plan",
     "Ratings",
     "Rounds",
-    "Slot",
     "Study",
     "Worth",
     "create_study",
@@ -57,7 +55,6 @@ _HOMES = {
     "Plan": "planning.plan",
     "Ratings": "measure",
     "Rounds": "measure",
-    "Slot": "planning.slot",
     "Study": "study",
     "Worth": "planning.worth",
     "create_study": "creation",

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.strict_json import plain
-from noisewise.core.support.words import about, as_html, number, rounded_up
+from noisewise.core.checks import nearest
+from noisewise.core.strict_json import plain
+from noisewise.core.text import about, as_html, number, rounded_up
 from noisewise.study.certificates.bound import certify
 from noisewise.study.certificates.causes import SCATTER
 from noisewise.study.certificates.certificate import Certificate
@@ -29,8 +29,8 @@ from noisewise.study.log.state import replay
 from noisewise.study.measure import Errors
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.variance_components import FEWEST
-from noisewise.study.planning.resolution import Resolution, resolution_of
-from noisewise.study.showing.league import League, LeagueRow, league_of
+from noisewise.study.planning.worth import Resolution, resolution_of
+from noisewise.study.report.league import League, LeagueRow, league_of
 from noisewise.study.study import Study
 from noisewise.study.tables.table import Reading, Table
 

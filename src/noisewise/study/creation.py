@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from noisewise.core.support.text import check_text
-from noisewise.core.support.version import __version__
+from noisewise.core.text import check_text
+from noisewise.core.version import __version__
 from noisewise.study.certificates.bound import certify
 from noisewise.study.certificates.certificate import Certificate, claimed_in, other_words, wrong_fact
 from noisewise.study.inputs.value_scale import LINEAR
@@ -137,8 +137,8 @@ def begin_study(
 ) -> Study:
     """Begin a study whose time comes from a clock; the other arguments are those of `create_study`."""
     # What only a new study needs, all rules among it, is loaded here.
+    from noisewise.study.asking.ask import rehearse_asking
     from noisewise.study.asking.policy import pinned_policy
-    from noisewise.study.asking.suggestion import rehearse_asking
 
     reading = {part: given for part, given in asked.items() if part not in QUESTION}
     question = {**QUESTION, **{part: given for part, given in asked.items() if part in QUESTION}}

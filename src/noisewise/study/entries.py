@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Literal, Unpack, cast
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.ranges import ASKED, COUNT, LEASE, check_count_within, check_within
-from noisewise.core.support.text import check_text
-from noisewise.study.asking.coming import PROBES
+from noisewise.core.checks import ASKED, COUNT, LEASE, check_choice, check_count_within, check_within
+from noisewise.core.text import check_text
+from noisewise.study.asking.pending import PROBES
 from noisewise.study.intake.changes import (
     added_options,
     amended,
@@ -73,7 +72,7 @@ class Entries(ReaderEntries):
         items: int | None = None,
         at_once: bool = False,
     ) -> list[Job]:
-        from noisewise.study.asking.suggestion import Asking
+        from noisewise.study.asking.ask import Asking
 
         check_count_within("n", n, ASKED)
         sigma = None if sigma is None else self.specification.value_scale.read_error(sigma, "sigma")
@@ -90,7 +89,7 @@ class Entries(ReaderEntries):
             # Without any lock: others who ask at the same time need not wait for this.
             nonlocal asking
             self._catch_up()
-            asking = Asking(self._quick() if at_once else self._now(), self._clock(), at_once=at_once)
+            asking = Asking(self._now(), self._clock(), at_once=at_once)
 
         def suggested(news: list[Event]) -> Happened:
             if items is not None:
@@ -260,8 +259,8 @@ class Entries(ReaderEntries):
             final: True: all is measured; bounds hold for one look only. There is no way back.
             reason: Why, for those who read the log later.
         """
+        from noisewise.study.asking.ask import rehearse_asking
         from noisewise.study.asking.policy import policy_body
-        from noisewise.study.asking.suggestion import rehearse_asking
 
         def changed(news: list[Event]) -> Happened:
             body = switched_model(

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.text import printable
+from noisewise.core.checks import check_count
+from noisewise.core.text import printable
 from noisewise.study.intake.changes import added_options
 from noisewise.study.intake.entry import find_option
 from noisewise.study.journal import Journal

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from noisewise.core.support.remarks import warn
+from noisewise.core.remarks import warn
 from noisewise.study.log.events import Event
 from noisewise.study.log.log import Acted, Acting, Decide, Log
 from noisewise.study.log.specification import Specification
@@ -26,8 +26,8 @@ class Journal:
 
     def __init__(self, storage: Storage, name: str, clock: Callable[[], float] = time.time) -> None:
         self._storage, self._clock = storage, clock
-        #: Analyses of the state, the usual one and the quick one, with the number of its last event.
-        self._analyses: dict[bool, tuple[int, Analysis]] = {}
+        #: The analysis of the state, with the number of its last event.
+        self._analysis: tuple[int, Analysis] | None = None
         self._surprises: tuple[int, Surprises] | None = None
         self._log = Log(storage, name, clock)
 
@@ -120,19 +120,11 @@ class Journal:
             warn(f"m-{number}: {text}", MeasurementWarning, stacklevel=3)
 
     def _now(self) -> Analysis:
-        return self._analysed(quickly=False)
-
-    def _quick(self) -> Analysis:
-        """The same for many looks in a row; see `Analysis.quickly`."""
-        return self._analysed(quickly=True)
-
-    def _analysed(self, *, quickly: bool) -> Analysis:
         state = self._state
-        number, made = self._analyses.get(quickly, (-1, None))
+        number, made = self._analysis or (-1, None)
         if made is None or number != state.n_events or made.state is not state:
             made = Analysis(state)
-            made.quickly = quickly
-            self._analyses[quickly] = state.n_events, made
+            self._analysis = state.n_events, made
         return made
 
     def _record(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from noisewise.core.support.checks import check_choice, check_names, nearest
+from noisewise.core.checks import check_choice, check_names, nearest
 from noisewise.study.inputs.items import check_pool
 from noisewise.study.log.specification import COUNTED, ERROR_BARS, HEAVY, NORMAL, READ, SYMMETRIC, TAILS
 

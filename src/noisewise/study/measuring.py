@@ -55,7 +55,7 @@ class Measuring(Entries):
     def _bound_now(self) -> float:
         """The bound of what would be recommended, whether or not the measurements fit."""
         self._catch_up()
-        found = recommend(self._quick())
+        found = recommend(self._now())
         return math.inf if found is None else found.bound
 
     @property

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from noisewise.core.support.checks import nearest
+from noisewise.core.checks import nearest
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.creation import create_study
 from noisewise.study.log.jobs import Job

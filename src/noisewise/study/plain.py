@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from noisewise.core.support.strict_json import plain
+from noisewise.core.strict_json import plain
 
 if TYPE_CHECKING:
     from noisewise.study.certificates.check import Check

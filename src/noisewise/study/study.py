@@ -1,37 +1,33 @@
 """A study: options, measurements with their error bars, what to measure next, and when to stop."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.files import as_path, written_whole
-from noisewise.core.support.text import look_alikes, printable, some_of
-from noisewise.core.support.words import as_html, counted, titled
+from noisewise.core.checks import check_count
+from noisewise.core.files import as_path, written_whole
+from noisewise.core.text import as_html, counted, look_alikes, printable, some_of, titled
 from noisewise.study.certificates.bound import certify
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import Check, check_fit
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.events import events_of
 from noisewise.study.log.export import write_log
-from noisewise.study.log.item_order import refuse_items
 from noisewise.study.log.state import Job
 from noisewise.study.measuring import Measuring
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Sums, only_differences
-from noisewise.study.planning.effort import FUTURES, MOST_LOOKS
+from noisewise.study.planning import FUTURES, MOST_LOOKS
 
-if TYPE_CHECKING:  # what plans, slots, frames and charts stand on is loaded when one is asked for
+if TYPE_CHECKING:  # what plans, frames and charts stand on is loaded when one is asked for
     import polars as pl
 
-    from noisewise.study.planning.levels import Noise, Priced
+    from noisewise.study.planning.noise import Noise, Priced
     from noisewise.study.planning.plan import Plan
-    from noisewise.study.planning.slot import Slot
     from noisewise.study.planning.worth import Worth
-    from noisewise.study.showing.league import League
-    from noisewise.study.showing.plots import Plots
+    from noisewise.study.report.figures import Plots
+    from noisewise.study.report.league import League
 
 Frame = Literal["measurements", "options", "events", "items"]
 
@@ -195,37 +191,9 @@ class Study(Measuring):
         looks = check_count("looks", looks, least=8)
         return find_worth(self._now(), looks, self._judge()[1].withheld)
 
-    def slot(
-        self,
-        sigma: float | str | Sequence[float | str],
-        *,
-        budget: float | None = None,
-        block: str | None = None,
-        probe: Literal["option", "difference"] | None = None,
-    ) -> "list[Slot]":
-        """What to do with opportunities whose error bar is known, and what each is worth. Reserves nothing.
-
-        It is what `ask` with the same sigma, block and probe suggests, where the policy is "race".
-
-        Args:
-            sigma: The standard error of the slot, or of several: then the quietest chooses first, each as if
-                those before had come out as expected.
-            budget: What they may cost together, by the catalogue's cost column. Costs always count: the gain
-                is per cost.
-            block: The block (day, plate, judge) that all of them will be in, begun or new; default: the block
-                of the last measurement goes on.
-            probe: ``"option"`` or ``"difference"``; default: differences if nothing else was measured so far.
-        """
-        from noisewise.study.planning.slot import Wanted, fill_slots
-
-        self._catch_up()
-        refuse_items(self._state, "a slot")
-        withheld = bool(self._judge()[1].withheld)
-        return fill_slots(self._now(), sigma, self._clock(), Wanted(budget, block, probe, withheld))
-
     def frame(self, what: Frame = "options") -> "pl.DataFrame":
         """The measurements, options, events or items as a polars frame."""
-        from noisewise.study.showing.frames import make_frame
+        from noisewise.study.report.frames import make_frame
 
         self._catch_up()
         events = self.events() if what == "events" else []
@@ -238,7 +206,7 @@ class Study(Measuring):
             against: Show differences to this option; default: estimates, or differences to the recommended
                 option where only differences are known.
         """
-        from noisewise.study.showing.league import league_of
+        from noisewise.study.report.league import league_of
 
         self._catch_up()
         return league_of(self._now(), self._judge()[1], against)
@@ -246,7 +214,7 @@ class Study(Measuring):
     @property
     def plot(self) -> "Plots":
         """Charts: ``plot.intervals()``, ``.bound()``, ``.worth()``, ``.residuals()``, ``.plan()``."""
-        from noisewise.study.showing.plots import Plots
+        from noisewise.study.report.figures import Plots
 
         return Plots(self)
 
@@ -264,7 +232,7 @@ class Study(Measuring):
             plan: What `plan` returned, or True for a plan with the noise so far, which takes a while.
             most: Options in the chart of intervals.
         """
-        from noisewise.study.showing.report import make_page
+        from noisewise.study.report.page import make_page
 
         target = as_path(path)
         if target.suffix.lower() not in (".html", ".htm"):
@@ -279,9 +247,9 @@ class Study(Measuring):
 
     def _findings(self, plan: "Plan | bool | None") -> Any:
         from noisewise.study.planning.worth import find_worth
-        from noisewise.study.showing.frames import make_frame
-        from noisewise.study.showing.page.elements import ROWS
-        from noisewise.study.showing.report import Findings, looks_for
+        from noisewise.study.report.elements import ROWS
+        from noisewise.study.report.frames import make_frame
+        from noisewise.study.report.page import Findings, looks_for
 
         certificate, state, now = self.certificate(), self._state, self._now()
         planned: Plan | str | None = None if isinstance(plan, bool) else plan

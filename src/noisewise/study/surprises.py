@@ -1,8 +1,8 @@
 """Warnings about a measurement at the moment it is told: most slips are easiest to correct then.
 
 A value far from what is known of the option, another unit, a missing error bar that will withhold the
-certificate, the same reading told again, a value outside of the bounds. Nothing is refused or changed, and
-the log says nothing of it. What earlier measurements say is kept as a few sums for each option and block, so
+certificate, the same reading told again. Nothing is refused or changed, and the log
+says nothing of it. What earlier measurements say is kept as a few sums for each option and block, so
 that a tell takes microseconds longer, however long the log is.
 """
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.support.words import number
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE
+from noisewise.core.text import number
+from noisewise.study.inputs.error_bars import COUNTS, ITEMS, KNOWN, NONE
 from noisewise.study.inputs.numbers import PLUS_MINUS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY
 from noisewise.study.log.specification import HEAVY
@@ -50,7 +50,6 @@ class Surprises:
         known = np.isin(columns.kind, (KINDS.index(KNOWN), KINDS.index(COUNTS)))
         question = state.specification
         self._far = FAR if question.noise != HEAVY else FAR_OF_ANY_TAILS
-        self._low, self._high = question.bounds or (-math.inf, math.inf)
         self._known, self._single = int(known.sum()), int((columns.kind == KINDS.index(NONE)).sum())
         keys, place = np.unique(
             np.stack([columns.plus, columns.minus, columns.block]), axis=1, return_inverse=True
@@ -124,8 +123,6 @@ class Surprises:
             self._count += 1
             if not self._least <= (size := abs(value)) <= self._most:
                 self._least, self._most = min(self._least, size), max(self._most, size)
-            if kind != BOUNDED and not self._low <= value <= self._high:
-                said += self._outside(value, shown)
         self._recent[reading] = None
         if len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
@@ -161,11 +158,6 @@ class Surprises:
             f"repeated often enough to know their scatter ({LEAST_FREEDOM} degrees of freedom). Amend it "
             "with se=, or void it."
         ]
-
-    def _outside(self, value: float, shown: float | None) -> list[str]:
-        if max(self._low - value, value - self._high) <= 3.0 * (shown or 0.0):
-            return []
-        return [f"lies outside of the bounds of this study, {self._low:g} to {self._high:g}."]
 
 
 def slips_in(state: State, number_of: int) -> list[str]:

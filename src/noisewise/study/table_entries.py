@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
-from noisewise.core.support.checks import check_choice, nearest
-from noisewise.core.support.garbage import without_collector
-from noisewise.core.support.text import printable, some_of
-from noisewise.core.support.words import counted
+from noisewise.core.checks import check_choice, nearest
+from noisewise.core.sequences import without_collector
+from noisewise.core.text import counted, printable, some_of
 from noisewise.study.intake.arms import refuse_other_arms
 from noisewise.study.intake.batch import Batch, Taken, check_batch
 from noisewise.study.intake.changes import require_reason

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.actions import Ball, Hypercube, OracleSet
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.rules import Policy, load_policy
 from noisewise.simulation import instances, schedules, simulate
 from noisewise.testing.contract import SCRATCH, SURPRISE, same, state_of

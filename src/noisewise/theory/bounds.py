@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.core.choice.radius import make_radius
-from noisewise.core.support.blocks import Floats
-from noisewise.core.support.checks import check_choice, check_count, check_positive, check_probability
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_choice, check_count, check_positive, check_probability
+from noisewise.core.radius import make_radius
 from noisewise.theory.levels import (
     LEAST_BUDGET,
     checked_budget,

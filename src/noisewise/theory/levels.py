@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise.core.support.blocks import Floats
-from noisewise.core.support.checks import check_count, check_positive
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count, check_positive
 
 #: Beyond these, 1/sigma² is no usable number.
 LEAST, MOST = 1e-100, 1e100

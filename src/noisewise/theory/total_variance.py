@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise.core.support.checks import check_choice, check_count, check_positive
+from noisewise.core.checks import check_choice, check_count, check_positive
 from noisewise.theory.levels import checked_sigmas, plain
 
 

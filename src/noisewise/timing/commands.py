@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import number
+from noisewise.core.checks import check_choice
+from noisewise.core.text import number, printable
 from noisewise.study.stores.address import MEMORY
 from noisewise.timing.functions import versus_of
 from noisewise.timing.race import Race, Timed

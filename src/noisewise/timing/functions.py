@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from noisewise.core.support.checks import check_choice, nearest
+from noisewise.core.checks import check_choice, nearest
 from noisewise.study.stores.address import MEMORY
 from noisewise.timing.race import Race, Timed
 from noisewise.timing.timings import Timings

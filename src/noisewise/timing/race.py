@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.support.ranges import COUNT, check_count_within
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.core.checks import COUNT, check_count_within
+from noisewise.core.text import counted, printable
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.creation import create_study
 from noisewise.study.running.limits import read_budget

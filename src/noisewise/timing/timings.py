@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import as_html, counted, number, percent, rounded_up
+from noisewise.core.blocks import Floats
+from noisewise.core.text import as_html, counted, number, percent, printable, rounded_up
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.evidence.rounds import (
     FIRST,

@@ -13,10 +13,9 @@ from tests.support.layouts import LAYOUTS
 from threadpoolctl import threadpool_limits
 
 import noisewise as nw
-from noisewise.core.choice import selection
-from noisewise.core.model import covariances, dense, factor, independent, vectors
+from noisewise.core import blocks, independent, selection
+from noisewise.core import model as core_model
 from noisewise.core.native.verbs import extension, is_compiled, numpy_body, numpy_verbs
-from noisewise.core.support import blocks
 from noisewise.rules import races
 
 pytestmark = pytest.mark.skipif(extension is None, reason="the extension is not built")
@@ -28,10 +27,10 @@ SIZES = [(1, 1), (3, 1), (1, 4), (7, 3), (40, 6), (64, 5), (130, 9), (1029, 12)]
 def some_model(layout, n, dim, seed, rounds=60):
     rng = np.random.default_rng(seed)
     columns = LAYOUTS[layout](rng.standard_normal((n, dim)).astype(np.float32).astype(np.float64))
-    model = dense.new_dense(columns, 0.7)
+    model = core_model.new_dense(columns, 0.7)
     for _ in range(rounds):
         sigma = 10.0 ** rng.uniform(-3, 1)
-        dense.fold(model, int(rng.integers(n)), float(rng.standard_normal()), sigma)
+        core_model.fold(model, int(rng.integers(n)), float(rng.standard_normal()), sigma)
     return model
 
 
@@ -48,7 +47,7 @@ def test_learning_is_the_same_in_both_bodies(layout, n, dim):
     same(compiled.squared_widths, plain.squared_widths)
     same(compiled.means, plain.means)
     # In standard errors: what was never measured is known to 1, whatever its digits.
-    assert covariances.distance_to(compiled, dense.theta(plain)) < 1e-6
+    assert core_model.distance_to(compiled, core_model.theta(plain)) < 1e-6
     same(compiled.pivots, plain.pivots)
     same(compiled.tally[:5], plain.tally[:5])
 
@@ -60,15 +59,15 @@ def test_every_verb_of_a_model_answers_the_same_in_both_bodies(layout, n, dim):
     one, other = int(rng.integers(n)), int(rng.integers(n))
     mask, rivals = rng.random(n) < 0.7, rng.integers(0, n, 3)
     cases = {
-        dense.theta: (),
-        dense.squared_norm: (),
-        covariances.distance_to: (rng.standard_normal(dim),),
-        covariances.covariance_with: (one,),
-        covariances.contrast_widths: (one,),
-        covariances.squared_covariances: (rivals, one, rng.random(3)),
-        covariances.perturbed_means: (rng.standard_normal(dim), 1.3),
-        vectors.spread: (),
-        vectors.covariance: (),
+        core_model.theta: (),
+        core_model.squared_norm: (),
+        core_model.distance_to: (rng.standard_normal(dim),),
+        core_model.covariance_with: (one,),
+        core_model.contrast_widths: (one,),
+        core_model.squared_covariances: (rivals, one, rng.random(3)),
+        core_model.perturbed_means: (rng.standard_normal(dim), 1.3),
+        core_model.spread: (),
+        core_model.covariance: (),
         selection.first_other: (rng.standard_normal((4, dim)), np.ones(n, np.bool_), one),
         selection.most_optimistic: (mask, 1.7),
         selection.strongest_rival: (one, 1.7),
@@ -92,13 +91,13 @@ def test_what_changes_a_model_changes_it_the_same_way():
         kept = [np.ones(30, np.bool_) for _ in models]
         estimate = np.arange(4.0)
         selection.drop_ruled_out(models[0], kept[0], 0.8)
-        dense.recentre(models[0])
-        dense.set_theta(models[0], estimate)
+        core_model.recentre(models[0])
+        core_model.set_theta(models[0], estimate)
         selection.keep_near_best(models[0].means, kept[0], 1.0)
         with numpy_verbs():
             selection.drop_ruled_out(models[1], kept[1], 0.8)
-            dense.recentre(models[1])
-            dense.set_theta(models[1], estimate)
+            core_model.recentre(models[1])
+            core_model.set_theta(models[1], estimate)
             selection.keep_near_best(models[1].means, kept[1], 1.0)
         assert_array_equal(kept[0], kept[1])
         assert 0 < kept[0].sum() < 30
@@ -172,19 +171,19 @@ def test_the_independent_model_is_the_same_in_both_bodies(border):
         for measurement in history:
             if use:
                 with use():
-                    dense.fold(model, *measurement)
+                    core_model.fold(model, *measurement)
             else:
-                dense.fold(model, *measurement)
+                core_model.fold(model, *measurement)
         models.append(model)
     plain, compiled = models
     for field in ("own", "loads", "border", "squared_widths", "means", "tally"):
         same(getattr(compiled, field), getattr(plain, field))
     rivals, weights, mask = np.array([1, 5, 1]), rng.random(3), rng.random(12) < 0.8
     for function, arguments in (
-        (covariances.covariance_with, (2,)),
-        (covariances.contrast_widths, (2,)),
-        (covariances.squared_covariances, (rivals, 2, weights)),
-        (covariances.perturbed_means, (rng.standard_normal(12 + border), 0.4)),
+        (core_model.covariance_with, (2,)),
+        (core_model.contrast_widths, (2,)),
+        (core_model.squared_covariances, (rivals, 2, weights)),
+        (core_model.perturbed_means, (rng.standard_normal(12 + border), 0.4)),
         (selection.most_optimistic, (mask, 1.1)),
         (selection.regret_bound, (mask, 3, 1.1)),
         (selection.strongest_rival, (3, 1.1)),
@@ -198,18 +197,17 @@ def test_the_independent_model_is_the_same_in_both_bodies(border):
 
 def test_both_bodies_know_the_same_constants():
     homes = {
-        dense: ("WORN", "REFRESH_AFTER", "FAR", "RECENTRE_AFTER", "BATCH"),
-        covariances: ("CANCELLED",),
+        core_model: ("WORN", "REFRESH_AFTER", "FAR", "RECENTRE_AFTER", "BATCH", "CANCELLED"),
         selection: ("TIE", "ROUNDING"),
         blocks: ("MANY",),
-        races: ("MEMORY", "CAUTION", "FEWEST_REPEATS", "BEHIND", "NEGLIGIBLE", "RACES", "TILE"),
+        races: ("MEMORY", "CAUTION", "FEWEST_REPEATS", "BEHIND", "NEGLIGIBLE", "RACES"),
     }
     known = extension.constants()
     for home, names in homes.items():
         for name in names:
             assert known[name] == getattr(home, name), name
-    assert known["TALLIES"] == dense.new_dense(np.eye(2), 1.0).tally.size
-    assert factor.RESIDUAL == 4
+    assert known["TALLIES"] == core_model.new_dense(np.eye(2), 1.0).tally.size
+    assert core_model.RESIDUAL == 4
 
 
 def test_every_verb_in_c_stands_on_a_numpy_body():
@@ -239,12 +237,12 @@ def test_calls_leak_nothing():
     mask = np.ones(50, np.bool_)
 
     def everything():
-        dense.fold(model, 3, 0.5, 1.0)
+        core_model.fold(model, 3, 0.5, 1.0)
         selection.regret_bound(model, mask, 3, 1.0)
-        covariances.contrast_widths(model, 3)
+        core_model.contrast_widths(model, 3)
         selection.first_largest(model.means, mask)
         with contextlib.suppress(IndexError):
-            dense.fold(model, 50, 0.5, 1.0)
+            core_model.fold(model, 50, 0.5, 1.0)
 
     everything()
     gc.collect()

@@ -7,7 +7,7 @@ from tests.support.layouts import LAYOUTS
 
 import noisewise as nw
 from noisewise.actions import vertices
-from noisewise.core.model import dense
+from noisewise.core import model as core_model
 from noisewise.core.native.verbs import extension, is_compiled, numpy_verbs
 from noisewise.rules import _bayes_gap as bayes_gap
 from noisewise.rules import _frank_wolfe_sampling as matrix_game
@@ -39,7 +39,7 @@ def measurements(seed, n, length):
 
 def empty_model(layout, n, dim, seed=1):
     vectors = np.random.default_rng(seed).standard_normal((n, dim)).astype(np.float32).astype(np.float64)
-    return dense.new_dense(LAYOUTS[layout](vectors), 0.7)
+    return core_model.new_dense(LAYOUTS[layout](vectors), 0.7)
 
 
 def in_errors(model, one, other):
@@ -56,10 +56,10 @@ def test_the_huber_estimate_is_the_same(layout, n, dim, bound):
         estimates = []
         for action, reward, scale in measurements(n, n, 80):
             tau = huber.threshold(0.4, model.squared_widths[action], scale)
-            dense.fold(model, action, reward, scale)
+            core_model.fold(model, action, reward, scale)
             huber.remember(history, model, action, reward, scale, tau)
             estimates.append(huber.fit_huber(history, model, 0.7, bound))
-            dense.set_theta(model, estimates[-1])
+            core_model.set_theta(model, estimates[-1])
         return model, history, estimates
 
     (model, history, compiled), (_, plain_history, plain) = in_both_bodies(work)
@@ -90,13 +90,13 @@ def test_the_model_stays_in_the_ball_in_the_same_way(bound):
     def work():
         model, curvature = empty_model("by action", 20, 5), one_pass.new_curvature(5, 0.7)
         for action, reward, scale in measurements(4, 20, 60):
-            dense.fold(model, action, reward, scale)
+            core_model.fold(model, action, reward, scale)
             one_pass.stay_in_ball(curvature, model, bound)
         return model
 
     compiled, plain = in_both_bodies(work)
     assert_allclose(compiled.means, plain.means, rtol=1e-6, atol=1e-9)
-    assert np.linalg.norm(dense.theta(compiled)) <= bound * (1.0 + 1e-9)
+    assert np.linalg.norm(core_model.theta(compiled)) <= bound * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize(("layout", "n", "dim"), CASES)
@@ -107,7 +107,7 @@ def test_medians_of_means_are_the_same(layout, n, dim, n_blocks):
     def work():
         model, blocks = empty_model(layout, n, dim), median_of_means.new_blocks(n_blocks, dim, 0.7)
         for action, reward, scale in measurements(n + 2, n, 100):
-            dense.fold(model, action, reward, scale)
+            core_model.fold(model, action, reward, scale)
             median_of_means.deal(blocks, model, action, reward, scale)
         return model, blocks
 
@@ -127,7 +127,7 @@ def test_medians_of_means_are_the_same(layout, n, dim, n_blocks):
 def test_alternatives_are_the_same(layout, n, dim):
     model, rng = empty_model(layout, n, dim), np.random.default_rng(n)
     for action, reward, scale in measurements(n, n, 50):
-        dense.fold(model, action, reward, scale)
+        core_model.fold(model, action, reward, scale)
     shares = rng.dirichlet(np.ones(n))
     one, other = in_both_bodies(lambda: alternatives.inverse_of_moment(model, shares))
     assert_allclose(one, other, rtol=1e-5, atol=1e-6 * np.abs(other).max())
@@ -180,7 +180,7 @@ def test_the_best_of_others_is_the_same(upper):
 def test_the_hardness_is_the_same(n):
     model = empty_model("by action", n, 3)
     for action, reward, scale in measurements(n, n, 30):
-        dense.fold(model, action, reward, scale)
+        core_model.fold(model, action, reward, scale)
         one, other = in_both_bodies(lambda: bayes_gap.hardness(model, 0.01))
         assert one == pytest.approx(other, rel=1e-9)
 

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from noisewise.core.choice import selection
-from noisewise.core.model import covariances, dense
+from noisewise.core import model as core_model
+from noisewise.core import selection
 from noisewise.core.native.verbs import extension
 
 pytestmark = pytest.mark.skipif(extension is None, reason="the extension is not built")
 
 
 def some_model():
-    return dense.new_dense(np.random.default_rng(0).standard_normal((3, 8)), 1.0)
+    return core_model.new_dense(np.random.default_rng(0).standard_normal((3, 8)), 1.0)
 
 
-@pytest.mark.parametrize("field", dense.DenseModel._fields[1:])
+@pytest.mark.parametrize("field", core_model.DenseModel._fields[1:])
 def test_an_array_that_does_not_belong_to_the_model_is_refused(field):
     model = some_model()
     array = getattr(model, field)
@@ -27,7 +27,7 @@ def test_an_array_that_does_not_belong_to_the_model_is_refused(field):
     with pytest.raises(
         ValueError, match=rf"^`{field}` must have \d+ entries to belong to the model; got \d+\.$"
     ):
-        dense.fold(model._replace(**{field: shorter}), 0, 1.0, 1.0)
+        core_model.fold(model._replace(**{field: shorter}), 0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("action", [-1, 8, 10**30])
@@ -35,11 +35,11 @@ def test_an_action_that_does_not_exist_is_refused(action):
     model = some_model()
     before = model.means.copy()
     with pytest.raises(IndexError):
-        dense.fold(model, action, 1.0, 1.0)
+        core_model.fold(model, action, 1.0, 1.0)
     with pytest.raises(IndexError):
-        covariances.contrast_widths(model, action)
+        core_model.contrast_widths(model, action)
     with pytest.raises(IndexError):
-        covariances.squared_covariances(model, np.array([0, min(action, 99)]), 1, np.ones(2))
+        core_model.squared_covariances(model, np.array([0, min(action, 99)]), 1, np.ones(2))
     assert_array_equal(model.means, before)
 
 
@@ -58,11 +58,11 @@ def test_a_mask_of_another_length_is_refused():
 def test_what_is_no_number_or_no_row_is_refused():
     model = some_model()
     with pytest.raises(TypeError):
-        dense.fold(model, 0, "one", 1.0)
+        core_model.fold(model, 0, "one", 1.0)
     with pytest.raises(TypeError):
-        dense.fold(model, 0.5, 1.0, 1.0)
+        core_model.fold(model, 0.5, 1.0, 1.0)
     with pytest.raises(TypeError):
-        dense.fold(model, 0, 1.0)
+        core_model.fold(model, 0, 1.0)
     with pytest.raises(TypeError):
         selection.first_largest(model.means)
 
@@ -72,7 +72,7 @@ def test_a_model_that_may_not_be_written_is_left_alone():
     means = model.means.copy()
     means.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
-        dense.fold(model._replace(means=means), 0, 1.0, 1.0)
+        core_model.fold(model._replace(means=means), 0, 1.0, 1.0)
 
 
 def test_masks_that_hold_other_bytes_than_0_and_1_are_read_safely():

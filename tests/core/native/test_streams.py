@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from noisewise.core.support.randomness import PURPOSES, generator, stream
+from noisewise.core.randomness import PURPOSES, generator, stream
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)

@@ -19,7 +19,7 @@ LOOKS = [(1280, False), (1280, True), (400, False), (400, True)]
 #: Every page, and those whose study is in another state.
 OF_GOING = (
     "", "options", "options?change=A-05", "measurements", "measurements?fix=m-9", "paste", "check",
-    "plan?do=slot&sigma=0.1", "worth", "log", "log?kind=void", "report", "add",
+    "plan", "worth", "log", "log?kind=void", "report", "add",
 )  # fmt: skip
 SHOWN = (
     "/",

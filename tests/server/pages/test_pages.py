@@ -14,7 +14,7 @@ from noisewise.server.auth.tokens import TokenFile
 PAGES = (
     "", "options", "measurements", "paste", "check", "plan", "worth", "log", "report", "add",
     "log?kind=tell&q=a", "log?q=m-1", "measurements?fix=m-1", "?next=now", "?made=1",
-    "options?change=A", "plan?do=slot&sigma=0.1", "log?page=2", "options?q=zzz", "measurements?q=zzz",
+    "options?change=A", "log?page=2", "options?q=zzz", "measurements?q=zzz",
 )  # fmt: skip
 STUDIES = ("going", "reached", "withheld", "nothing", "alone", "days", NASTY)
 

@@ -4,7 +4,7 @@ import pytest
 from tests.support.page_worlds import filled_store
 
 import noisewise as nw
-from noisewise.core.support.words import number
+from noisewise.core.text import number
 from noisewise.server.pages.check import check_page
 from noisewise.server.pages.log import LogReader
 from noisewise.server.pages.measurements import (
@@ -17,13 +17,13 @@ from noisewise.server.pages.measurements import (
     measurements_page,
 )
 from noisewise.server.pages.options import options_page
-from noisewise.server.pages.outlook import asked_slots, plan_arguments
+from noisewise.server.pages.outlook import plan_arguments
 from noisewise.server.pages.overview import CourseSoFar, _not_drawn, overview_of
 from noisewise.server.pages.parts import gauge_of, headline_of, light_of, page_of, with_query
 from noisewise.server.pages.studies import studies_page, study_row, unreadable_row
 from noisewise.server.pages.tables import HandedIn, preview, tell_handed
 from noisewise.study.log.events import numbers_of
-from noisewise.study.showing.intervals import view_of
+from noisewise.study.report.intervals import view_of
 
 
 @pytest.fixture(scope="module")
@@ -333,14 +333,13 @@ def test_studies_are_listed_with_the_last_event_first(store):
     assert studies_page(rows, {"sort": "state"}).rows[0].name == "withheld"
 
 
-def test_questions_about_the_future_are_read_from_an_address(study):
-    assert plan_arguments({"errors": nw.Errors(tails="0.5, 0.1"), "eps": "2%"}) == {
-        "errors": nw.Errors(tails=[0.5, 0.1]),
+def test_questions_about_the_future_are_read_from_an_address():
+    assert plan_arguments({"noise": "0.5, 0.1", "eps": "2%", "span": ""}) == {
+        "noise": [0.5, 0.1],
         "eps": "2%",
     }
-    assert asked_slots(study("going"), {"sigma": "0.06"})[0][0].startswith("sigma 0.06: measure ")
     with pytest.raises(ValueError, match="must be a number"):
-        plan_arguments({"errors": nw.Errors(tails="loud")})
+        plan_arguments({"noise": "loud"})
 
 
 def test_a_study_of_items_is_told_items_and_nothing_else():

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.study.asking.coming import DIFFERENCE, expected_noise
+from noisewise.study.asking.pending import DIFFERENCE, expected_noise
 
 NAMES = list("ABCDE")
 

@@ -107,8 +107,6 @@ def test_what_items_have_none_of_is_refused():
     for said in ({"sigma": 0.1}, {"block": "Mon"}, {"probe": "option"}):
         with pytest.raises(ValueError, match="leave it out here"):
             study.ask(**said)
-    with pytest.raises(ValueError, match="a slot is made for"):
-        study.slot(0.1)
 
 
 def test_other_policies_choose_the_option_and_items_follow():

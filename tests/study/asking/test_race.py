@@ -20,8 +20,8 @@ from tests.support.racing import (
 )
 
 import noisewise as nw
-from noisewise.study.asking.coming import DIFFERENCE, OPTION
-from noisewise.study.asking.field import field_of
+from noisewise.study.asking.pending import DIFFERENCE, OPTION
+from noisewise.study.asking.race import field_of
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY

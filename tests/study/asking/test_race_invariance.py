@@ -12,7 +12,7 @@ from tests.support.racing import DAYS, MODELS, random_row
 from tests.support.studies_in_time import study_at
 
 import noisewise as nw
-from noisewise.study.asking.suggestion import Asking
+from noisewise.study.asking.ask import Asking
 from noisewise.study.log.state import replay
 from noisewise.study.models.analysis import Analysis
 

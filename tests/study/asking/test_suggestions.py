@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.core.support.words import rounded_up
+from noisewise.core.text import rounded_up
 
 
 @pytest.mark.parametrize("told", [{"value": 1.0}, {"values": [1.0, 1.2]}])
@@ -84,7 +84,6 @@ def test_a_block_is_named_by_one_text(block):
     study = nw.create_study(options=list("abc"), eps=0.3)
     for attempt in (
         lambda: study.ask(block=block),
-        lambda: study.slot(0.1, block=block),
         lambda: study.tell(option="a", value=1.0, se=0.1, block=block),
     ):
         with pytest.raises((TypeError, ValueError), match="`block` must be "):

@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study.asking.under_way import Imagination, all_under_way
-from noisewise.study.asking.what_if import WhatIf, condensed
+from noisewise.study.asking.pending import Imagination, WhatIf, all_under_way, condensed
 from noisewise.study.certificates.bound import recommend
 
 

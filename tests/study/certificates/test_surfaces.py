@@ -11,7 +11,7 @@ from tests.support.report_states import LOGS, STATES
 import noisewise as nw
 from noisewise.cli.app import app
 from noisewise.cli.shell import ShellWords
-from noisewise.core.support.words import rounded_up
+from noisewise.core.text import rounded_up
 from noisewise.operations.words import said as said_by_command
 from noisewise.operations.words import speaking
 

@@ -23,7 +23,7 @@ from noisewise.study.evidence.levels import (
     levels_for,
     levels_with_limits,
 )
-from noisewise.study.evidence.limits import PAYS, reaches, tabulate
+from noisewise.study.evidence.limits import reaches, tabulate
 
 ALPHA = 0.04
 
@@ -228,18 +228,17 @@ def test_studies_of_limited_scatter_exclude_less_than_the_true_scatter_would():
         assert (found >= np.array(half) * (1.0 - 1e-6)).all()
 
 
-def test_many_options_have_the_half_widths_of_few():
-    """Reaches are interpolated from some options on."""
-    rng = np.random.default_rng(1)
-    precision = 10.0 ** rng.uniform(-4.0, 8.0, 3 * PAYS)
-    levels = levels_for(3 * PAYS, ALPHA, 12.0)
-    many = tabulate([known(precision)], levels, None)
-    for first in range(0, precision.size, PAYS // 2):
-        some = slice(first, first + PAYS // 2)
-        few = tabulate([known(precision[some])], levels, None)
-        assert_allclose(many.up[some], few.up, rtol=1e-10, atol=1e-10 / math.sqrt(precision[some].min()))
-        assert_allclose(many.down[some], few.down, rtol=1e-10, atol=1e-10 / math.sqrt(precision[some].min()))
-        assert (many.up[some] >= few.up).all()
+def test_interpolated_reaches_are_never_smaller_than_searched_ones():
+    precision = 10.0 ** np.random.default_rng(1).uniform(-4.0, 8.0, 120)
+    levels, options = levels_for(120, ALPHA, 12.0), np.arange(120)
+    found = tabulate([known(precision)], levels, None)
+    for interpolated, wanted, side in (
+        (found.up, levels.left, UP),
+        (found.down[:, 1:], levels.spent[1:], DOWN),
+    ):
+        searched = reaches([known(precision)], options, wanted, side)
+        assert_allclose(interpolated, searched, rtol=1e-10, atol=1e-10 / math.sqrt(precision.min()))
+        assert (interpolated >= searched).all()
 
 
 @pytest.mark.parametrize("which", ["known", "counts", "both"])

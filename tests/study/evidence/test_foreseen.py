@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import noisewise as nw
-from noisewise.study.asking.coming import Coming, expected_manner, expected_noise
+from noisewise.study.asking.pending import Coming, expected_manner, expected_noise
 from noisewise.study.evidence.half_widths import Foreseen, expected_above, expected_variance
 from noisewise.study.inputs.error_bars import COUNTS, KNOWN, READINGS
 

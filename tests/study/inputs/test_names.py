@@ -3,7 +3,7 @@
 import pytest
 
 import noisewise as nw
-from noisewise.core.support.text import look_alikes
+from noisewise.core.text import look_alikes
 
 E_ONE, E_TWO = "caf\u00e9", "cafe\u0301"
 A_ONE, A_TWO = "\u00c5", "\u212b"

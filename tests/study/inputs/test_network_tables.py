@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import noisewise as nw
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_noise
+from noisewise.study.asking.pending import DIFFERENCE, OPTION, expected_noise
 from noisewise.study.inputs.networks.study_arms import Contrast, Rounding, arms_of
 
 COLUMNS = ("studlab", "treat1", "treat2", "TE", "seTE")

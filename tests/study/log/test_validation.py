@@ -7,7 +7,7 @@ import pytest
 from tests.support.logs import append
 
 import noisewise as nw
-from noisewise.core.support.ranges import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
+from noisewise.core.checks import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
 from noisewise.study.log import validation
 from noisewise.study.log.events import first_row, specification_of
 from noisewise.study.log.export import write_log

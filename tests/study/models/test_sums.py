@@ -7,7 +7,7 @@ import pytest
 from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_manner, expected_noise
+from noisewise.study.asking.pending import DIFFERENCE, OPTION, expected_manner, expected_noise
 from noisewise.study.log.state import replay
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import inverse_squares, pool

@@ -11,7 +11,7 @@ from tests.support.measured import tell_all
 from tests.support.studies_in_time import study_at
 
 import noisewise as nw
-from noisewise.core.support.words import rounded_up
+from noisewise.core.text import rounded_up
 from noisewise.rules.registry import rule_named
 
 N = 30

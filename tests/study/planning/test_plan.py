@@ -7,8 +7,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.study.planning.future import reached_at
-from noisewise.study.planning.levels import by_share
-from noisewise.study.planning.plan import draw_worlds
+from noisewise.study.planning.plan import by_share, draw_worlds
 
 
 def told_study(model="independent", n=6, **question):

@@ -6,7 +6,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.study import table_entries as entries
-from noisewise.study.asking import suggestion
+from noisewise.study.asking import ask
 from noisewise.study.log.state import State
 
 
@@ -52,7 +52,7 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
     study = nw.create_study(storage, name=f"beside {uuid.uuid4().hex}", options=options, eps=0.5)
     rival = nw.load_study(storage, name=study.name)
     study.tell_many({"option": options, "value": [0.0] * 6, "se": [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]})
-    prepare, rivals = suggestion.Asking, []
+    prepare, rivals = ask.Asking, []
 
     def prepared(*arguments, **named):
         made = prepare(*arguments, **named)
@@ -62,7 +62,7 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
             rival.tell(option="o0", value=0.0, se=0.5)
         return made
 
-    monkeypatch.setattr(suggestion, "Asking", prepared)
+    monkeypatch.setattr(ask, "Asking", prepared)
     mine = study.ask()
     assert (rivals[0].option, mine[0].option) == ("o5", "o4")
     assert [job.id for job in study.pending] == ["ask-1", "ask-2"]

@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noisewise.core.support.checks import check_choice, nearest
-from noisewise.core.support.text import check_text
+from noisewise.core.checks import check_choice, nearest
+from noisewise.core.text import check_text
 from noisewise.server.auth.roles import ROLES
 
 #: How a token begins, so that programs that look for leaked secrets can know it.

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from noisewise.core.support.remarks import heard_warnings
+from noisewise.core.remarks import heard_warnings
 from noisewise.server.auth.forms import read_form, texts_of
 from noisewise.server.auth.roles import Role, Visitor, needs, visitor_of
 from noisewise.server.pages.measurements import arguments_of, measured_of

@@ -4,11 +4,11 @@ import math
 import re
 from typing import NamedTuple
 
-from noisewise.core.support.words import counted, number
+from noisewise.core.text import counted, number
 from noisewise.server.pages.measurements import signed
 from noisewise.study.certificates.check import Check
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.showing.page.pictures import residuals_figure
+from noisewise.study.report.figures import residuals_figure
 
 #: With more measurements than this the page comes first, and what would help when it was found.
 LONG = 5000

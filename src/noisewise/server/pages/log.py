@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from noisewise.core.support.words import moment, number
+from noisewise.core.text import moment, number
 from noisewise.server.pages.parts import Pager, SentencePart, page_of
 from noisewise.study.log.events import Event, events_of, numbers_of
 from noisewise.study.stores.protocol import Storage

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.words import aligned, number
+from noisewise.core.checks import nearest
+from noisewise.core.text import aligned, number
 from noisewise.server.pages.parts import Pager, page_of
 from noisewise.study.certificates.check import residuals_to_show
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS

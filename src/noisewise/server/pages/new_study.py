@@ -10,10 +10,9 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from noisewise.core.support.remarks import heard_warnings
-from noisewise.core.support.text import check_text
-from noisewise.core.support.words import counted
-from noisewise.server.api.answers import name_in_path
+from noisewise.core.remarks import heard_warnings
+from noisewise.core.text import check_text, counted
+from noisewise.server.answers import name_in_path
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.pages.changes import REFUSED, read_handed_in, said_by
 from noisewise.server.pages.measurements import number_in, whole_in

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from noisewise.charts.svg import axis_row, interval_row, scale_of
-from noisewise.core.support.words import aligned
+from noisewise.core.text import aligned
 from noisewise.server.pages.parts import Pager, page_of, with_query
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import MAY_BE_BEST, RULED_OUT
-from noisewise.study.showing.intervals import View
-from noisewise.study.showing.page.options import KINDS, OptionLine, option_lines, standing_in_words
+from noisewise.study.report.figures import KINDS, OptionLine, option_lines, standing_in_words
+from noisewise.study.report.intervals import View
 
 #: Orders of the table: the column, and whether larger ones come first at the first click.
 ORDERS = {

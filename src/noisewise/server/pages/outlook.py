@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from noisewise.core.support.words import percent
+from noisewise.core.text import percent
 from noisewise.server.pages.measurements import number_in
 from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
-from noisewise.study.showing.page.pictures import groups_of, plan_figure, worth_figure
-from noisewise.study.showing.plots import forecast_rows
-from noisewise.study.study import Study
+from noisewise.study.report.figures import forecast_rows, groups_of, plan_figure, worth_figure
 
 #: Groups that are listed.
 MOST_GROUPS = 20
@@ -47,10 +45,6 @@ def _group(worth: Worth, what: str) -> dict[str, Any] | None:
     return {"what": what, "rows": rows, "left": said}
 
 
-#: Slots that a page fills at a time.
-MOST_SLOTS = 10
-
-
 def plan_arguments(query: Mapping[str, str]) -> dict[str, Any]:
     """What an address says about a plan: ``noise``, ``eps``, ``span``; each may be empty."""
     noise = _amounts("Noise", query.get("noise", ""))
@@ -60,18 +54,6 @@ def plan_arguments(query: Mapping[str, str]) -> dict[str, Any]:
         "span": _amount("Span", query.get("span", "")),
     }
     return {name: value for name, value in said.items() if value is not None}
-
-
-def asked_slots(study: Study, query: Mapping[str, str]) -> list[list[str]]:
-    """What to do with slots, in lines for each: ``sigma``, ``block``."""
-    sigmas = _amounts("Sigma", query.get("sigma", ""))
-    if len(sigmas) > MOST_SLOTS:  # the study would be kept from others meanwhile
-        raise ValueError(
-            f"a page fills at most {MOST_SLOTS} slots at a time; got {len(sigmas):,}. "
-            "Programs may ask for more: study.slot."
-        )
-    slots = study.slot(sigmas, block=query.get("block", "").strip() or None)
-    return [[line.strip() for line in str(slot).splitlines()] for slot in slots]
 
 
 def _amounts(title: str, text: str) -> list[float | str]:

@@ -10,16 +10,15 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.server.pages.parts import SentencePart, emphasised, short_time
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import degrees_of_freedom
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import QUIET, bound_after
-from noisewise.study.showing.intervals import View, view_of
-from noisewise.study.showing.page.options import options_figure
-from noisewise.study.showing.page.pictures import drawn_course, residuals_figure
+from noisewise.study.report.figures import drawn_course, options_figure, residuals_figure
+from noisewise.study.report.intervals import View, view_of
 from noisewise.study.study import Study
 
 #: Seconds that one look may take, and after how many measurements the bound is computed at most.
@@ -38,7 +37,7 @@ class CourseSoFar:
     def brought_up(
         self, analysis: Analysis, certificate: Certificate, seconds: float = SECONDS
     ) -> pl.DataFrame:
-        """What is known by now: columns measurement, bound, quiet, as `showing.plots.course_of` gives them.
+        """What is known by now: columns measurement, bound, quiet, as `report.figures.course_of` gives them.
 
         Args:
             analysis: The fits.

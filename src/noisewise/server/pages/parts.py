@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from noisewise.core.support.words import duration, moment
+from noisewise.core.text import duration, moment
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
 

@@ -9,16 +9,14 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from noisewise.core.support.words import counted
-from noisewise.server.api.answers import name_in
-from noisewise.server.api.bodies import Sharing
-from noisewise.server.api.shares import list_shares, share, unshare
+from noisewise.core.text import counted
+from noisewise.server.answers import name_in
 from noisewise.server.auth.forms import read_form, texts_of
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.open_studies import SHORT_PATIENCE, OpenStudies
 from noisewise.server.pages.log import LogReader
 from noisewise.server.pages.measurements import filled_for
-from noisewise.server.pages.outlook import asked_slots, plan_arguments, worth_in_pictures
+from noisewise.server.pages.outlook import plan_arguments, worth_in_pictures
 from noisewise.server.pages.parts import HELD, STOP, day_and_time
 from noisewise.server.pages.rendering import rendered
 from noisewise.server.pages.shown import (
@@ -44,9 +42,10 @@ from noisewise.server.pages.studies import (
     unreadable_row,
 )
 from noisewise.server.problems import ProblemError
+from noisewise.server.shares import Sharing, list_shares, share, unshare
 from noisewise.server.tasks import DONE, ENDED, WAITING, LongTasks
 from noisewise.study.log.events import numbers_of
-from noisewise.study.showing.page.style import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
+from noisewise.study.report.elements import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
 from noisewise.study.study import Study
 from noisewise.study.surprises import slips_in
 
@@ -249,9 +248,9 @@ def check(request: Request, study: str) -> HTMLResponse:
 
 @PAGES.get("/s/{study}/plan")
 async def plan(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLResponse:
-    """How many more it will take, and what to do with a slot; a plan is simulated by a worker."""
+    """How many more it will take, simulated by a worker."""
     query = dict(request.query_params)
-    shown: dict[str, Any] = {"query": query, "slots": [], "plan_problem": "", "slot_problem": ""}
+    shown: dict[str, Any] = {"query": query, "plan_problem": ""}
     task = NOT_ASKED
     try:
         if query.get("do") == "plan":
@@ -261,11 +260,6 @@ async def plan(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLR
 
     def page() -> HTMLResponse:
         with used(request, study) as opened:
-            if query.get("do") == "slot":
-                try:
-                    shown["slots"] = asked_slots(opened, query)
-                except (ValueError, KeyError, TypeError) as problem:
-                    shown["slot_problem"] = str(problem.args[0]) if problem.args else str(problem)
             return study_page(request, opened, "plan.html", "Plan", task=task, **shown)
 
     return await run_in_threadpool(page)

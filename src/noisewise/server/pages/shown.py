@@ -10,7 +10,7 @@ import polars as pl
 from fastapi import Request
 from starlette.responses import HTMLResponse
 
-from noisewise.server.api.answers import name_in
+from noisewise.server.answers import name_in
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.pages.check import LONG, check_page
 from noisewise.server.pages.measurements import BESIDE, filled_with, kinds_for, measurements_page
@@ -20,7 +20,7 @@ from noisewise.server.pages.parts import HELD, Headline, headline_of, since
 from noisewise.server.pages.rendering import SentForms, rendered
 from noisewise.server.pages.studies import question_of
 from noisewise.study.certificates.check import check_fit
-from noisewise.study.showing.intervals import view_of
+from noisewise.study.report.intervals import view_of
 from noisewise.study.study import Study
 
 #: Studies whose pages are remembered.

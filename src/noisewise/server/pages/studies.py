@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.words import aligned
+from noisewise.core.text import aligned
 from noisewise.server.pages.measurements import signed
 from noisewise.server.pages.parts import (
     GOING,

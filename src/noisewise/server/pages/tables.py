@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.text import some_of
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted, some_of
 from noisewise.study.inputs.dialects.headers import key_of
 from noisewise.study.inputs.dialects.wording import FORM
 from noisewise.study.inputs.error_bars import NONE

@@ -3,13 +3,11 @@
 import functools
 
 import numpy as np
-from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import ordinal, usual_measurements
-from noisewise.study.asking.coming import with_scatter
+from noisewise.core.blocks import Floats
+from noisewise.core.text import ordinal, usual_measurements
+from noisewise.study.asking.pending import UnderWay, looks_at, with_scatter
 from noisewise.study.asking.race import Proposal
-from noisewise.study.asking.under_way import UnderWay
 from noisewise.study.certificates.bound import Recommended
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE
@@ -26,13 +24,6 @@ LACKED = {
 EXPECTED = "an expected "
 #: A bound that stays above this part of what it was has hardly been lowered.
 HARDLY = 0.99
-
-
-def looks_at(analysis: Analysis) -> NDArray[np.intp]:
-    """How often each option was measured, (n,)."""
-    columns, n = analysis.columns, analysis.n
-    compared = columns.minus[columns.minus >= 0]
-    return np.bincount(columns.plus, minlength=n) + np.bincount(compared, minlength=n)
 
 
 class Reasons:

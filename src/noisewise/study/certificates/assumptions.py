@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.support.text import some_of
-from noisewise.core.support.words import counted, number, rounded_up
+from noisewise.core.text import counted, number, rounded_up, some_of
 from noisewise.study.certificates.check import Check, largest_shift, shared_arms
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.rounds import GROSS, SELDOM

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import some_of
-from noisewise.core.support.words import counted
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
+from noisewise.core.text import counted, some_of
 from noisewise.study.certificates.assumptions import approximations, assumptions, broken_promises
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import Check, check_fit

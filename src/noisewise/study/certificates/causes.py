@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import counted, moment, number
+from noisewise.core.blocks import Floats
+from noisewise.core.text import counted, moment, number
 from noisewise.study.certificates.check import Check, check_fit, checkable, name_of, standard_residuals, tails
 from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes, Columns

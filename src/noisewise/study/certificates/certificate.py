@@ -6,9 +6,8 @@ import weakref
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from noisewise.core.support.strict_json import strict_json
-from noisewise.core.support.text import some_of
-from noisewise.core.support.words import as_html, counted, ordinal, percent
+from noisewise.core.strict_json import strict_json
+from noisewise.core.text import as_html, counted, ordinal, percent, some_of
 from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.model_choice import ANY_TIME, ONCE
 

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
-from noisewise.core.support.words import as_html, counted, number
+from noisewise.core.blocks import Floats
+from noisewise.core.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
+from noisewise.core.text import as_html, counted, number
 from noisewise.study.certificates.certificate import WithLeague
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, WITHOUT_ERROR_BARS, Codes, Columns

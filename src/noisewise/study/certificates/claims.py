@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.certificates.certificate import BOUNDED as BOUNDED
 from noisewise.study.certificates.certificate import IN_WORDS as IN_WORDS
 from noisewise.study.certificates.certificate import NOTHING as NOTHING

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from noisewise.core.support.distributions import f_tails
-from noisewise.core.support.words import number
+from noisewise.core.distributions import f_tails
+from noisewise.core.text import number
 from noisewise.study.certificates.causes import (
     DEVIATION,
     OFFSETS,

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean, sums_of_digits
 from noisewise.study.inputs.error_bars import BOUNDED
 from noisewise.study.log.measurements import Codes

@@ -26,12 +26,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import Levels
-from noisewise.study.evidence.limits import PAYS, Tables, joined, tabulate
+from noisewise.study.evidence.limits import Tables, joined, tabulate
 from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import Codes
 
@@ -67,7 +67,6 @@ class SeparateOptions(HalfWidths):
         levels: How much of it rules a pair out.
         thresholds: For studies whose options changed: ``log(1/α)`` of all pairs with an option, (n,).
         before: Earlier tables of the same study.
-        pays: With more options than this, reaches are interpolated where they can be.
     """
 
     def __init__(
@@ -76,10 +75,9 @@ class SeparateOptions(HalfWidths):
         levels: Levels,
         thresholds: Callable[[int], Floats] | None = None,
         before: Tables | None = None,
-        pays: int = PAYS,
     ) -> None:
         self.kinds, self.levels, self.thresholds = tuple(kinds), levels, thresholds
-        self.tables = tabulate(kinds, levels, before, pays)
+        self.tables = tabulate(kinds, levels, before)
         self._measured = np.any([kind.holds() for kind in kinds], axis=0)
         self._looked: dict[tuple[int, bool], Floats] = {}
 
@@ -296,7 +294,7 @@ class Foreseen:
             kind.imagined(new, coming if place == self._at else nothing)
             for place, kind in enumerate(self._kinds)
         ]
-        found = tabulate(kinds, self._now.levels, pays=0)
+        found = tabulate(kinds, self._now.levels)
         for row, option in enumerate(new.tolist()):
             self._rows[option] = found.of(np.array([row]))
 

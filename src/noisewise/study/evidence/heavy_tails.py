@@ -30,8 +30,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence, log_mean, sums_of_digits
 from noisewise.study.evidence.known import SCALES, WEIGHTS
 from noisewise.study.inputs.error_bars import KNOWN

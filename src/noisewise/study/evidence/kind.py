@@ -15,8 +15,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.log.measurements import Codes
 
 UP, DOWN = 1.0, -1.0

@@ -16,8 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
 from noisewise.study.inputs.error_bars import KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import Codes

@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 
 #: w: how much of the evidence is a bet on the recommended option as well.
 CHOSEN = 2.0 / 3.0

@@ -20,16 +20,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import Levels, above_idle, all_levels
 from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.log.measurements import Codes
 
-#: With more options than this, reaches are interpolated where they can be.
-PAYS = 40
 #: Options whose reaches are searched together: what fits a processor's cache.
 TOGETHER = 256
 #: In the place of a level of -inf, of which nothing is searched for.
@@ -59,18 +57,17 @@ def joined(rows: Sequence[Tables]) -> Tables:
     return Tables._make((*parts, rows[0].made_for))
 
 
-def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None, pays: int = PAYS) -> Tables:
+def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None) -> Tables:
     """All reaches; rows of options that did not change are taken from earlier tables.
 
     Args:
         kinds: The evidence.
         levels: At which reaches are needed.
         before: Earlier tables of the same study.
-        pays: With more options than this, reaches are interpolated where they can be.
     """
     facts = np.concatenate([kind.facts for kind in kinds], axis=1)
     signatures = tuple(kind.signature for kind in kinds)
-    made_for = (pays, signatures, levels.stacks, *(part.tobytes() for part in all_levels(levels)))
+    made_for = (signatures, levels.stacks, *(part.tobytes() for part in all_levels(levels)))
     n, width = facts.shape[0], levels.spent.size
     measured = np.any([kind.holds() for kind in kinds], axis=0)
     if before is not None and before.made_for == made_for and before.facts.shape == facts.shape:
@@ -85,17 +82,17 @@ def tabulate(kinds: Sequence[Kind], levels: Levels, before: Tables | None = None
         up, down, ends = np.full((n, width), np.inf), np.full((n, width), np.inf), np.full((n, 3), np.inf)
     fresh = np.flatnonzero(measured)
     limited, several = _limited(kinds, n), np.sum([kind.holds() for kind in kinds], axis=0) > 1
-    rows = functools.partial(_rows, kinds, levels=levels, limited=limited, at_a_glance=pays == 0)
+    rows = functools.partial(_rows, kinds, levels=levels, limited=limited)
     convex = all(kind.convex for kind in kinds)
     concave = ~(limited & several) & convex
     if not convex:
         rows = functools.partial(_idling, kinds, levels=levels, limited=limited)
     if levels.stacks is not None:
-        rows = functools.partial(_weighed, kinds, levels=levels, limited=limited, at_a_glance=pays == 0)
+        rows = functools.partial(_weighed, kinds, levels=levels, limited=limited)
         concave = np.zeros(n, dtype=bool)
     simple = _simple(kinds, fresh) if levels.stacks is None else fresh[:0]
-    if simple.size > pays:
-        up[simple], down[simple], ends[simple] = rows(simple, quickly=True)
+    if simple.size:
+        up[simple], down[simple], ends[simple] = rows(simple, interpolate=True)
         fresh = np.setdiff1d(fresh, simple, assume_unique=True)
     one_each, like = _alike(facts, fresh)
     for first in range(0, one_each.size, TOGETHER):
@@ -130,20 +127,16 @@ def _rows(
     *,
     levels: Levels,
     limited: Mask,
-    quickly: bool = False,
-    at_a_glance: bool = False,
+    interpolate: bool = False,
 ) -> tuple[Floats, Floats, Floats]:
-    """The rows of some options; quickly, if one kind of known error bars is all there is.
-
-    At a glance, where many looks follow each other, what is interpolated serves as a limit as well.
-    """
-    if quickly and isinstance(kinds[0], KnownErrorBars):
+    """The rows of some options; interpolated, if one kind of known error bars is all there is."""
+    if interpolate and isinstance(kinds[0], KnownErrorBars):
         up, down = interpolated(kinds[0].facts[options, 0], kinds[0].resolution, levels)
     else:
         rivals, spent = all_levels(levels)
         up, down = reaches(kinds, options, rivals, UP), reaches(kinds, options, spent, DOWN)
     for kind in (kind for kind in kinds if kind.limited):
-        if len(kinds) == 1 and (at_a_glance or not quickly):  # what level 0 leaves is there already
+        if len(kinds) == 1:  # what level 0 leaves is there already
             up, down = np.maximum(up, up[:, -1:]), np.maximum(down, down[:, -2:-1])
         else:
             _not_below(up, kind, options, UP)
@@ -158,7 +151,7 @@ def _rows(
 
 
 def _weighed(
-    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask, at_a_glance: bool
+    kinds: Sequence[Kind], options: Codes, *, levels: Levels, limited: Mask
 ) -> tuple[Floats, Floats, Floats]:
     """The rows of some options, where own stacks and the rest of the evidence each have their weight.
 
@@ -173,8 +166,8 @@ def _weighed(
             rows = np.flatnonzero(kind.holds()[options])
             spent = levels.stacks.own_level(np.append(levels.spent[1:], levels.cap))
             left = levels.stacks.own_level(levels.left)
-            up[rows] = kind.reaches(options[rows], left, UP, quickly=at_a_glance)
-            found = kind.reaches(options[rows], spent, DOWN, quickly=at_a_glance)
+            up[rows] = kind.reaches(options[rows], left, UP)
+            found = kind.reaches(options[rows], spent, DOWN)
             down[rows, 1:], ends[rows, 2] = found[:, :-1], found[:, -1]
     rest = [kind for kind in kinds if not kind.own_stack]
     rows = np.flatnonzero(np.any([kind.holds()[options] for kind in rest], axis=0)) if rest else options[:0]

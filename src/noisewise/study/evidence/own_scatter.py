@@ -28,12 +28,11 @@ The evidence grows with d, but not beyond all limits: few readings exclude nothi
 """
 
 import functools
-import math
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
 from noisewise.study.evidence.known import one_sided
 from noisewise.study.inputs.error_bars import NONE, READINGS
@@ -45,15 +44,15 @@ WEIGHTS = np.array([0.31, 0.33, 0.28, 0.05, 0.03])
 _LOG_WEIGHTS = np.log(WEIGHTS)
 #: The least number of readings that say anything about their own scatter.
 LEAST = 2
-#: Where the search for a reach begins, in ``log(1 + q)`` beyond the last scale, and its steps at most.
-FAR, STEPS = 45.0, 80
+#: Where the search for a reach ends, in ``log(1 + q)`` beyond the last scale.
+FAR = 45.0
 #: Reaches are found to this part of themselves, rather too large.
 CLOSE = 1e-11
 #: For how many numbers of readings and levels reaches are kept.
 MOST_KEPT = 20_000
-#: Where many looks follow each other: places at which the mixture is computed first, and steps from there.
-#: What is not found by then is given the place beyond it.
-NODES, QUICK_STEPS = 256, 8
+#: Places at which the mixture is computed first, and steps from there. What is not found by then is given the
+#: place beyond it.
+NODES, STEPS = 256, 8
 
 Pair = tuple[Floats, Floats]
 
@@ -142,7 +141,7 @@ class OwnScatter(Kind):
         """The reaches themselves."""
         return self.reaches(options, levels, side)
 
-    def reaches(self, options: Codes, levels: Floats, side: float, *, quickly: bool = False) -> Floats:
+    def reaches(self, options: Codes, levels: Floats, side: float) -> Floats:
         """The largest distance whose evidence is below each level, (options, levels).
 
         In units of √S they depend on the number of readings and the level only.
@@ -151,15 +150,14 @@ class OwnScatter(Kind):
             options: Those to look at, (k,).
             levels: Of log E, (levels,) or (k, levels).
             side: UP or DOWN.
-            quickly: Whether many looks follow each other: see `_quick_search`.
         """
         readings = self._readings[options]
         if levels.ndim > 1:
-            unit = np.array([_of_units(readings[[k]], levels[k], quickly)[0] for k in range(options.size)])
+            unit = np.array([_of_units(readings[[k]], levels[k])[0] for k in range(options.size)])
             unit = unit.reshape(levels.shape)
         else:
             counts, row = np.unique(readings, return_inverse=True)
-            unit = _of_units(counts, levels, quickly)[row]
+            unit = _of_units(counts, levels)[row]
         # On the side of the data a larger sum of squares would exclude more.
         squares = np.where(unit > 0.0, self._raised[options][:, None], self._squares[options][:, None])
         with np.errstate(invalid="ignore"):
@@ -192,72 +190,31 @@ def _mixture(n: Floats, place: Floats) -> tuple[Floats, Floats]:
     return found.value, found.slope
 
 
-def _of_units(counts: Floats, levels: Floats, quickly: bool) -> Floats:
+def _of_units(counts: Floats, levels: Floats) -> Floats:
     """Reaches at these levels for so many readings with S = 1, (counts, levels).
 
     They are -inf where nothing is left, inf where everything is.
     """
     name = levels.tobytes()
-    return np.array([_of_unit(float(count), name, quickly) for count in counts]).reshape(-1, levels.size)
+    return np.array([_of_unit(float(count), name) for count in counts]).reshape(-1, levels.size)
 
 
 @functools.lru_cache(maxsize=MOST_KEPT)
-def _of_unit(count: float, levels: bytes, quickly: bool) -> Floats:
+def _of_unit(count: float, levels: bytes) -> Floats:
     """Compute one number of readings, (levels,)."""
     wanted = np.frombuffer(levels)
-    places = _quick_search(np.array([count]), wanted)[0] if quickly else _search(count, wanted)
+    places = _search(np.array([count]), wanted)[0]
     with np.errstate(over="ignore"):
         q = np.expm1(np.abs(places))
-        return np.where(np.isfinite(places), np.copysign(np.sqrt(q / count), places), places)
+        return np.asarray(np.where(np.isfinite(places), np.copysign(np.sqrt(q / count), places), places))
 
 
-def _search(count: float, levels: Floats) -> Floats:
-    """Where the mixture reaches each level, in ``log(1 + q)``, by steps of Newton's kept between two ends.
-
-    What is returned is the outer end: the evidence there was computed, and is at least the level.
-    """
-    far = math.log1p(count / SCALES[-1]) + FAR
-    least, most = (_mixture(np.array([count]), np.array([end]))[0][0] for end in (-far, far))
-    some = np.flatnonzero((levels <= most) & (levels > least))
-    found = np.where(levels > most, np.inf, -np.inf)
-    wanted = levels[some]
-    low, high = np.full(some.size, -far), np.full(some.size, far)
-    z, left = np.minimum(_alone(count, wanted), far), np.arange(some.size)  # those not found yet
-    for _ in range(STEPS):
-        here = z[left]
-        value, slope = _mixture(np.full(left.size, count), here)
-        over = value >= wanted[left]
-        high[left], low[left] = np.where(over, here, high[left]), np.where(over, low[left], here)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            back = (value - wanted[left]) / slope
-            close = over & (back <= 4.0 * CLOSE * np.abs(here))
-            step = here - back + CLOSE * np.abs(here)  # a little beyond the end
-        inside = np.isfinite(step) & (step > low[left]) & (step < high[left])
-        z[left] = np.where(inside, step, 0.5 * (low[left] + high[left]))
-        left = left[~close & (high[left] - low[left] > CLOSE * np.abs(high[left]))]
-        if not left.size:
-            break
-    found[some] = high
-    return found
-
-
-def _alone(count: float, levels: Floats) -> Floats:
-    """Where the first of the scales reaches each level by itself, its factor 2Φ left out: a start."""
-    share = SCALES / (count + SCALES)
-    wanted = levels[:, None] - _LOG_WEIGHTS - 0.5 * np.log(share)
-    g = np.exp(np.clip(2.0 * wanted / count, 0.0, 600.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        q = (g - 1.0) / (1.0 - g * share)
-    return np.asarray(np.log1p(np.where((q >= 0.0) & np.isfinite(q), q, 1e300)).min(axis=1))
-
-
-def _quick_search(counts: Floats, levels: Floats) -> Floats:
-    """`_search` for many looks in a row and several numbers of readings at once, (counts, levels).
+def _search(counts: Floats, levels: Floats) -> Floats:
+    """Where the mixture reaches each level, in ``log(1 + q)``, (counts, levels).
 
     With ``log(1 + q) = r²`` and ``r = sinh(u)/√n`` the evidence is a smooth function of u everywhere: it is
-    inverted by cubic polynomials between many places, and a step or two of Newton's do the rest. Here, too,
-    what is returned is the outer end, where the evidence is at least the level. (`_search` counts its steps
-    in parts of ``log(1 + q)``, and does not come to an end where that is nearly 0.)
+    inverted by cubic polynomials between many places, and a step or two of Newton's do the rest. What is
+    returned is the outer end: the evidence there was computed, and is at least the level.
     """
     root = np.sqrt(counts)[:, None]
     far = np.sqrt(np.log1p(counts / SCALES[-1]) + FAR)[:, None]
@@ -272,7 +229,7 @@ def _quick_search(counts: Floats, levels: Floats) -> Floats:
     low, high = nodes[count, high_at - 1], nodes[count, high_at]
     pairs = [(part[count, high_at - 1], part[count, high_at]) for part in (value, slope)]
     u, left = np.clip(_inverted(wanted, (low, high), *pairs), low, high), np.arange(wanted.size)
-    for _ in range(QUICK_STEPS):
+    for _ in range(STEPS):
         here, some = u[left], count[left]
         value, slope = _at(counts[some], here, root[some, 0])
         over = value >= wanted[left]

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_names
-from noisewise.core.support.ranges import COST, VALUE
-from noisewise.core.support.text import check_text, check_texts
-from noisewise.core.support.text import some_of as some_of
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import COST, VALUE, check_names
+from noisewise.core.text import check_text, check_texts
+from noisewise.core.text import some_of as some_of
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.ranges import COST, VALUE
-from noisewise.core.support.text import check_text, check_texts, composed, some_of
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import COST, VALUE, nearest
+from noisewise.core.text import check_text, check_texts, composed, some_of
 from noisewise.study.inputs.catalogue import Feature, OptionCatalogue
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from noisewise.core.support.text import NAME_LENGTH, printable
+from noisewise.core.text import NAME_LENGTH, printable
 from noisewise.study.inputs.dialects.encodings import as_utf8
 from noisewise.study.inputs.dialects.layout import SAMPLE, Layout, find_layout
 from noisewise.study.inputs.dialects.number_texts import NO_NUMBER, forms_of

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import as_float, check_probability
-from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, check_count_within
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import AMOUNT, COUNT, SQUARES, as_float, check_count_within, check_probability
 from noisewise.study.inputs.logarithms import (
     mean_and_scatter,
     note_if_rough,
@@ -114,12 +113,17 @@ def read_measured(
         written = read_value(given["value"])
         check_value(written.value, lease, positive=logs is not None)
         if given.get("sd") is not None:
+            if bounds is not None and given.get("minus") is None:
+                _refuse_outside(np.array([written.value]), bounds)
             return _of_scatter(written.value, given, logs)
         if logs is not None and noise_floor is not None:
             noise_floor *= written.value
         found = _of_error(written, given, noise_floor)
-        if found.kind == NONE and bounds is not None and given.get("minus") is None:
-            return _of_bounded(np.array([found.value]), bounds, logs)
+        if bounds is not None and given.get("minus") is None:
+            if found.kind == NONE:
+                return _of_bounded(np.array([found.value]), bounds, logs)
+            # Noise may carry an adjusted estimate a little beyond them; to refuse that would censor by value.
+            _refuse_outside(np.array([found.value]), bounds, 3.0 * (found.sigma or 0.0))
         if logs is not None and found.sigma is not None:
             rough = note_if_rough("se", found.sigma, found.value, logs.error)
             return found._replace(notes=(*found.notes, *rough))
@@ -256,14 +260,19 @@ def _of_readings(
     return Measured(mean, READINGS, None, math.sqrt(scatter / (n - 1) / n), n, scatter, ())
 
 
-def _of_bounded(readings: Floats, bounds: Bounds, logs: LogLimits | None) -> Measured:
+def _refuse_outside(values: Floats, bounds: Bounds, near: float = 0.0) -> None:
     low, high = bounds
-    outside = readings[(readings < low) | (readings > high)]
+    outside = values[(values < low - near) | (values > high + near)]
     if outside.size:
         raise ValueError(
             f"{outside[0]:g} lies outside of the bounds of this study, {low:g} to {high:g}: no reading can. "
             "If it is right, make the study with wider bounds, or without."
         )
+
+
+def _of_bounded(readings: Floats, bounds: Bounds, logs: LogLimits | None) -> Measured:
+    _refuse_outside(readings, bounds)
+    low, high = bounds
     n, width = readings.size, high - low
     mean, scatter = mean_and_scatter(readings)
     if logs is not None:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.text import check_text, check_texts, printable
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
+from noisewise.core.text import check_text, check_texts, printable
 
 Places = NDArray[np.int64]
 #: The most items of a pool.

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import number
+from noisewise.core.blocks import Floats
+from noisewise.core.text import number
 
 
 class Logarithms(NamedTuple):

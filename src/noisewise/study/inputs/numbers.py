@@ -8,9 +8,8 @@ import math
 import re
 from typing import Any, NamedTuple
 
-from noisewise.core.support.checks import as_float
-from noisewise.core.support.ranges import AMOUNT, VALUE
-from noisewise.core.support.text import printable
+from noisewise.core.checks import AMOUNT, VALUE, as_float
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.number_texts import LONGEST
 from noisewise.study.inputs.strange_cells import why_no_value, why_strange
 

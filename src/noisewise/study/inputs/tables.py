@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from noisewise.core.support.text import check_text, composed, is_half
+from noisewise.core.text import check_text, composed, is_half
 from noisewise.study.inputs.delimited import read_delimited
 from noisewise.study.inputs.dialects.packed_tables import PACKED, read_packed
 from noisewise.study.inputs.dialects.workbooks import WORKBOOKS, read_workbook

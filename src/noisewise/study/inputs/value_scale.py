@@ -15,8 +15,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from noisewise.core.support.ranges import check_amount
-from noisewise.core.support.words import estimated, in_unit, number, rounded_up
+from noisewise.core.checks import check_amount
+from noisewise.core.text import estimated, in_unit, number, rounded_up
 from noisewise.study.inputs.numbers import NUMBER
 
 #: The scales by name: values as they are, and logarithms of values.

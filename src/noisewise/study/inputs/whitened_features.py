@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import some_of
+from noisewise.core.blocks import Floats
+from noisewise.core.text import some_of
 from noisewise.study.inputs.catalogue import OptionCatalogue
 
 #: Directions below this share of the largest are rounding, not features.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from noisewise.core.support.words import duration
+from noisewise.core.text import duration
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD, Job
 from noisewise.study.log.state import State
 

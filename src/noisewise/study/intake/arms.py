@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.log.state import State
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.support.sequences import MadeOnDemand
-from noisewise.core.support.text import some_of
-from noisewise.core.support.words import counted
+from noisewise.core.sequences import MadeOnDemand
+from noisewise.core.text import counted, some_of
 from noisewise.study.inputs.items import write_places
 from noisewise.study.intake.answers import about_lease
 from noisewise.study.intake.copies import find_copies

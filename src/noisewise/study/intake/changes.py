@@ -5,7 +5,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from noisewise.core.support.text import NOTE_LENGTH, check_text, composed, printable
+from noisewise.core.text import NOTE_LENGTH, check_text, composed, printable
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.inputs.numbers import carries_error
 from noisewise.study.intake.entry import ABOUT, ERROR_WAYS, MOST_PAIRS, about, read_told

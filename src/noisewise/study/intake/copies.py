@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.intake.answers import took_its_block
 from noisewise.study.intake.known_rows import signature
 from noisewise.study.log.state import State

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.ranges import COST, TIME, check_within
-from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_text, composed, printable
+from noisewise.core.checks import COST, TIME, check_within, nearest
+from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_text, composed, printable
 from noisewise.study.inputs.error_bars import Bounds, read_measured
 from noisewise.study.inputs.value_scale import LogLimits
 from noisewise.study.intake.answers import about_block, about_lease, block_asked, pair_asked

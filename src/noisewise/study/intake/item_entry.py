@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import composed, printable
+from noisewise.core.blocks import Floats
+from noisewise.core.text import composed, printable
 from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.inputs.items import Places, item_name, read_values, write_places, write_values
 from noisewise.study.log.item_order import why_not_next

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.sequences import MadeOnDemand
-from noisewise.core.support.text import check_texts, printable
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import nearest
+from noisewise.core.sequences import MadeOnDemand
+from noisewise.core.text import check_texts, printable
 from noisewise.study.inputs.items import Places, item_name
 from noisewise.study.inputs.number_columns import read_column
 from noisewise.study.inputs.tables import as_texts

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS
 from noisewise.study.intake.answers import took_its_block
 from noisewise.study.intake.told_before import CONTENT, SAID_AGAIN

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.ranges import AMOUNT, VALUE
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import AMOUNT, VALUE
 from noisewise.study.inputs.error_bars import KNOWN, Bounds
 from noisewise.study.inputs.value_scale import LogLimits
 from noisewise.study.intake.entry import (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.text import NAME_LENGTH, NOTE_LENGTH, check_texts
+from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_texts
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.number_columns import cells_of, read_column
 from noisewise.study.inputs.numbers import NUMBER, as_count, carries_error, read_number

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Columns
 from noisewise.study.log.specification import SYMMETRIC

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.study.log.specification import BUDGET_POLICY
 from noisewise.study.log.state import State
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.stores.protocol import DamagedError, Row, Storage, follow
 
 #: Kinds and bodies of what is about to happen.

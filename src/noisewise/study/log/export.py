@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from noisewise.core.support.files import as_path, written_whole
-from noisewise.core.support.ranges import TIME, check_within
+from noisewise.core.checks import TIME, check_within
+from noisewise.core.files import as_path, written_whole
 from noisewise.study.log.events import Event, encode, events_in, specification_in
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State, replay

@@ -81,15 +81,6 @@ def why_not_next(
     )
 
 
-def refuse_items(state: "State", what: str) -> None:
-    """Refuse what is made for measurements with error bars only."""
-    if state.begins_with_items:
-        raise ValueError(
-            f"{what} is made for measurements whose error bars are known beforehand, and not for items: "
-            "ask() says which come next, and what each suggestion is expected to do to the bound."
-        )
-
-
 def told_in(state: "State", option: str, place: int) -> int:
     """The measurement that told an option's item."""
     for number in reversed(state.items.numbers(state.index[option])):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.inputs.items import Places, pool_names, read_places, read_values, shuffled
 from noisewise.study.inputs.logarithms import of_logarithms
 

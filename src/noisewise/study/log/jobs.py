@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted, printable
 
 #: Seconds for which a suggestion is reserved.
 WEEK = 7 * 24 * 3600.0

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar, cast
 
-from noisewise.core.support.garbage import without_collector
+from noisewise.core.sequences import without_collector
 from noisewise.study.log.events import (
     KEYED,
     Event,

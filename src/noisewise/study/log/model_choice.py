@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.ranges import check_amount
+from noisewise.core.checks import check_amount, check_choice
 from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 
 #: In the place of a number: to be found from the measurements, by restricted likelihood.

@@ -5,18 +5,20 @@ from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
-from noisewise.core.support.checks import check_choice, check_names, check_probability
-from noisewise.core.support.ranges import (
+from noisewise.core.checks import (
     AMOUNT,
     CONFIDENCE,
     COUNT,
     SEED,
     VALUE,
     check_amount,
+    check_choice,
     check_count_within,
+    check_names,
+    check_probability,
     check_within,
 )
-from noisewise.core.support.text import check_text
+from noisewise.core.text import check_text
 from noisewise.study.inputs.catalogue import OptionCatalogue
 from noisewise.study.inputs.items import check_pool
 from noisewise.study.inputs.value_scale import LOG, SCALES, LogLimits, ValueScale, log_limits

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import printable
+from noisewise.core.blocks import Floats
+from noisewise.core.text import printable
 from noisewise.study.inputs.error_bars import ITEMS, READINGS
 from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.whitened_features import Whitening, whiten
@@ -101,9 +101,8 @@ class State:
         self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.limits`
-        self.quick_tables: Any = None  # the same for many looks in a row
         self.centres: Any = (
-            None  # of options whose errors have any tails, see `option_evidence.robust_centres`
+            None  # of options whose errors have any tails, see `models.independent.robust_centres`
         )
 
     def apply(self, event: Event) -> None:
@@ -166,7 +165,7 @@ class State:
         """The same study with another model; neither may change after that."""
         twin = copy.copy(self)
         twin.model = model
-        twin.tables = twin.quick_tables = twin.centres = None
+        twin.tables = twin.centres = None
         return twin
 
     def of_population(self) -> "State":

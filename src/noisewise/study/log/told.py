@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.text import printable
+from noisewise.core.checks import nearest
+from noisewise.core.text import printable
 
 #: How keys begin that a client made, so that what it sends again is known: nobody wants to read them.
 GENERATED = "sent-"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noisewise.core.support.ranges import AMOUNT, COUNT, SQUARES, TIME, VALUE, Range
-from noisewise.core.support.text import printable
+from noisewise.core.checks import AMOUNT, COUNT, SQUARES, TIME, VALUE, Range
+from noisewise.core.text import printable
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.inputs.items import read_ranges
 from noisewise.study.inputs.logarithms import of_logarithms

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.looks import is_once
@@ -52,8 +52,6 @@ class Analysis:
 
     #: Whether some of the measurements are imagined.
     imagined = False
-    #: Whether many looks follow each other: what can be interpolated is, and errs by 1e-11 to the safe side.
-    quickly = False
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -173,7 +171,6 @@ class Analysis:
             centres=self._centres,
             deviation=self.sizes.certified[0],
             imagined=self.imagined,
-            quickly=self.imagined or self.quickly,
         )
         return self.model.boundary(case)
 

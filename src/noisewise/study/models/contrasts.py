@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.fit import Fit, Sums, totals

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.bounded import BoundedReadings
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.half_widths import HalfWidths, SeparateOptions
@@ -19,7 +19,7 @@ from noisewise.study.evidence.items import PairedItems
 from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.known import KnownErrorBars, LimitedScatter
 from noisewise.study.evidence.levels import Stacks, ladder, levels_for, levels_with_limits, of_suprema
-from noisewise.study.evidence.limits import PAYS, Tables
+from noisewise.study.evidence.limits import Tables
 from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.evidence.rounds import SymmetricRounds
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE, READINGS
@@ -238,7 +238,6 @@ def separate_options(
     stacks: Stacks | None = None,
     *,
     pooled: bool = False,
-    quickly: bool = False,
 ) -> SeparateOptions:
     """Half-widths from the evidence about each option.
 
@@ -248,23 +247,21 @@ def separate_options(
         before: Earlier tables of the same study.
         stacks: The weights of a study whose readings scatter by each option's own amount.
         pooled: Whether the study began with scatter that is pooled, so that limits are what it is about.
-        quickly: Whether reaches are interpolated however few options there are: worth it for many looks.
     """
-    pays = 0 if quickly else PAYS
     if not shares.changed:
         alpha = shares.comparing * shares.delta
         finer = not all(kind.convex for kind in kinds) and shares.n_first <= FEW
         levels = levels_for(shares.n_first, alpha, shares.cap, stacks, finer=finer)
         if pooled and stacks is None:
             levels = levels_with_limits(shares.n_first, alpha)
-        return SeparateOptions(kinds, levels, before=before, pays=pays)
+        return SeparateOptions(kinds, levels, before=before)
 
     def doubt(option: int) -> Floats:
         plain = shares.doubt(option)
         return plain if stacks is None else of_suprema(plain, 0.5)
 
     most = max(float(doubt(option).max()) for option in (0, shares.n_now - 1))
-    return SeparateOptions(kinds, ladder(most, shares.cap, stacks), doubt, before, pays)
+    return SeparateOptions(kinds, ladder(most, shares.cap, stacks), doubt, before)
 
 
 class Narrowest(HalfWidths):
@@ -417,19 +414,11 @@ class Independent(StudyModel):
         if case.own_scatter:
             begun = question.scatter == OWN or begins_mostly_with_own(self.state)
             stacks = Stacks(MAIN, OTHER) if begun else Stacks(OTHER, MAIN)
-        before = self.state.quick_tables if case.quickly else self.state.tables
         found = separate_options(
-            gathered.kinds(), case.shares, before, stacks,
-            pooled=begins_pooled(self.state), quickly=case.quickly,
+            gathered.kinds(), case.shares, self.state.tables, stacks,
+            pooled=begins_pooled(self.state),
         )  # fmt: skip
-        if case.quickly:
-            self.state.quick_tables = found.tables
-            if self.n > PAYS:
-                # A certificate between many looks is made as that of a study that was just opened. With few
-                # options no row is interpolated, and each is the same whenever it is made.
-                self.state.tables = None
-        else:
-            self.state.tables = found.tables
+        self.state.tables = found.tables
         return found
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:

@@ -36,7 +36,7 @@ from typing import ClassVar
 import numpy as np
 
 from noisewise.actions import ActionSet
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import number
+from noisewise.core.blocks import Floats
+from noisewise.core.text import number
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE, READINGS
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts

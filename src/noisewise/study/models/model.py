@@ -16,9 +16,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from noisewise.actions import ActionSet
-from noisewise.actions.independent import IndependentOptions
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import number
+from noisewise.actions.finite import IndependentOptions
+from noisewise.core.blocks import Floats
+from noisewise.core.text import number
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Columns
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
@@ -98,7 +98,6 @@ class BoundaryCase(NamedTuple):
     own_scatter: bool = False  # whether readings scatter by each option's own amount
     centres: Floats | None = None  # where errors have any tails: the estimates from error bars, large is good
     imagined: bool = False  # whether some measurements are imagined: their errors are reckoned with as normal
-    quickly: bool = False  # whether many such questions will follow each other
 
 
 class StudyModel(ABC):

@@ -28,14 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.choice.selection import Mask
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import (
-    chi_square_quantile,
-    f_quantile,
-    normal_quantile,
-    student_quantile,
-)
+from noisewise.core.blocks import Floats
+from noisewise.core.distributions import chi_square_quantile, f_quantile, normal_quantile, student_quantile
+from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.inputs.error_bars import COUNTS, NONE
 from noisewise.study.log.measurements import KINDS, Codes, Columns

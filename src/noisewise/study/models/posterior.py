@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.distributions import normal_quantile
+from noisewise.core.blocks import Floats
+from noisewise.core.distributions import normal_quantile
 from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.fit import Fit, Sums, reference_place

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.support.blocks import Floats
+from noisewise.core.blocks import Floats
 
 Codes = NDArray[np.int64]
 

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.words import counted, rounded_up
+from noisewise.core.blocks import Floats
+from noisewise.core.text import counted, rounded_up
 from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE
 from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS, Columns

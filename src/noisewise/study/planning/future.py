@@ -4,21 +4,37 @@ The study's own rule asks and its own certificate is looked at. To be fast, it i
 after a share of what there is already has come in. What is measured between two looks is decided at the
 first of them, as for workers who ask at the same time; where the bound was small enough between the last two
 looks is interpolated on a log scale.
+
+In a study that is looked at once, values must not decide how many measurements there are. So nothing is
+simulated: every option is measured in turn until every difference is known well enough. Whatever the values
+are, the option with the largest estimate is then within eps of the best, with the study's confidence.
 """
 
 import copy
 import math
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.randomness import generator
-from noisewise.study.asking.coming import OPTION, Coming, Manner, company_in
-from noisewise.study.asking.decision import Decider
-from noisewise.study.asking.item_race import ItemRace
-from noisewise.study.asking.under_way import UNNAMED
-from noisewise.study.asking.what_if import More, WhatIf, with_more
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
+from noisewise.core.randomness import generator
+from noisewise.study.asking.ask import Decider
+from noisewise.study.asking.items import ItemRace
+from noisewise.study.asking.pending import (
+    DIFFERENCE,
+    OPTION,
+    UNNAMED,
+    Coming,
+    Manner,
+    More,
+    WhatIf,
+    block_going_on,
+    company_in,
+    usual_probe,
+    with_more,
+)
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.intake.item_entry import content_of
 from noisewise.study.log.events import Event
@@ -29,14 +45,17 @@ from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import has_own_scatter
 from noisewise.study.models.variance_components import Sizes
-from noisewise.study.planning.coming_blocks import ComingBlocks
-from noisewise.study.planning.levels import NoiseLevels
+from noisewise.study.planning.noise import NoiseLevels
 
 #: By which part of what was measured a study grows between two looks: far from the end, and while the bound
 #: is at most `NEAR` times eps.
 GROWTH, FINE, NEAR = 0.3, 0.1, 1.5
 #: The most decisions between two looks; more measurements are as many of these, repeated.
 DECISIONS = 48
+#: Rounds that are simulated one by one; more are as many of these whose errors are smaller.
+ONE_BY_ONE = 20
+#: Options that are compared with all others; of more, those that are known least.
+COMPARED = 500
 
 
 class Outcome(NamedTuple):
@@ -46,6 +65,30 @@ class Outcome(NamedTuple):
     cost: float
     most: float  # the largest number of them for one option
     used: Floats  # measurements of each level
+
+
+class ComingBlocks(NamedTuple):
+    """How the study goes on: blocks of a size, one after the other."""
+
+    size: int | None  # measurements in a block; None: all that come share the block of the last one
+    batch: int  # how many are asked for at once, within a block
+    name: str  # the block of the last measurement
+    room: int  # how many more belong there, if blocks have a size
+    as_so_far: bool  # whether the size was found, and not said
+    days: bool  # whether all blocks are named by dates
+    centre: float  # the mean offset of blocks so far
+    spread: float  # its standard deviation
+
+    @property
+    def unit(self) -> str:
+        """What a block is called."""
+        return "day" if self.days else "block"
+
+    def begun(self, count: float) -> float:
+        """How many new blocks so many measurements begin; one begun counts."""
+        if self.size is None or not np.isfinite(count):
+            return count if self.size is not None else 0.0
+        return float(-(-max(0, int(count) - self.room) // self.size))
 
 
 class FutureSetting(NamedTuple):
@@ -297,3 +340,124 @@ def reached_at(before: tuple[int, float], after: tuple[int, float], eps: float, 
         share = min(1.0, max(0.0, math.log(high / eps) / math.log(high / low)))
     steps = math.ceil(share * (end - start) / at_once - 1e-9)
     return float(min(end, start + max(1, steps) * at_once) if end > start else end)
+
+
+def coming_blocks(analysis: Analysis, block: int | None, batch: int | None) -> ComingBlocks:
+    """The blocks to come, as was said, or as they were so far.
+
+    Args:
+        analysis: What was measured.
+        block: How many measurements a block will hold; None: as usual so far, if the last one is in a block.
+        batch: How many are asked for at once; None: one.
+    """
+    name, sizes = block_going_on(analysis), _sizes(analysis)
+    held = sizes.get(name, 0)
+    differences = usual_probe(analysis) == DIFFERENCE and analysis.state.policy.name == RACE
+    if block is not None:
+        size: int | None = check_count("block", block)
+        if size == 1:
+            raise ValueError(
+                "`block` must be at least 2: a block with one measurement says nothing about differences."
+            )
+        if differences:
+            raise ValueError(
+                "`block` must be left out: this study measures differences, which no block shifts."
+            )
+    elif name == NO_BLOCK:
+        size = None
+    else:
+        others = [count for other, count in sizes.items() if other != name] or [held]
+        size = int(np.sort(others)[len(others) // 2])
+        size = size if size > 1 else None
+    at_once = 1 if batch is None else check_count("batch", batch)
+    if size is not None and at_once > size:
+        raise ValueError(
+            f"`batch` must be at most `block`, which is {size}: what is asked for at once is in one block."
+        )
+    centre, spread = _offsets(analysis)
+    return ComingBlocks(
+        size=size,
+        batch=at_once,
+        name=name,
+        room=0 if size is None or name == NO_BLOCK else max(0, size - held),
+        as_so_far=block is None,
+        days=bool(sizes) and all(map(_is_date, sizes)),
+        centre=centre,
+        spread=spread,
+    )
+
+
+def _sizes(analysis: Analysis) -> dict[str, int]:
+    """How many measurements each named block holds."""
+    columns = analysis.columns
+    level = (columns.minus < 0) & (True if columns.arm is None else ~columns.arm)
+    counts = np.bincount(columns.block[level], minlength=len(columns.blocks))
+    return {
+        name: int(count)
+        for name, count in zip(columns.blocks, counts, strict=True)
+        if count and name != NO_BLOCK
+    }
+
+
+def _is_date(name: str) -> bool:
+    try:
+        date.fromisoformat(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _offsets(analysis: Analysis) -> tuple[float, float]:
+    """Mean and standard deviation of the estimated offsets of named blocks."""
+    if not analysis.columns.value.size:
+        return 0.0, 0.0
+    fit = analysis.estimates
+    offsets = fit.offsets[1:][fit.offset_precision[1:] > 0.0]
+    return (float(offsets.mean()), float(offsets.std())) if offsets.size else (0.0, 0.0)
+
+
+def one_look_ahead(setting: FutureSetting) -> Outcome:
+    """The least number of whole rounds, and what they cost."""
+    options = np.flatnonzero(setting.state.allowed())
+    most, rounds = setting.most // options.size, math.inf
+    if _widest(setting, 0) <= setting.eps:
+        rounds = 0
+    elif most and _widest(setting, most) <= setting.eps:
+        high = 1
+        while high < most and _widest(setting, high) > setting.eps:
+            high = min(most, 2 * high)
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if _widest(setting, middle) <= setting.eps else (middle, high)
+        rounds = high
+    count = max(float(rounds * options.size), float(setting.least))
+    costs = setting.state.costs
+    each = setting.levels.cost * (1.0 if costs is None else float(np.array(costs)[options].mean()))
+    return Outcome(count, count * each, float(rounds), setting.levels.share)
+
+
+def _widest(setting: FutureSetting, rounds: int) -> float:
+    """The largest half-width after so many more rounds."""
+    options = np.flatnonzero(setting.state.allowed())
+    foreseen = WhatIf(setting.state, with_more(setting.columns, _more(setting, rounds)), setting.sizes)
+    if not foreseen.columns.value.size or foreseen.sigmas.waiting:
+        return math.inf
+    fit = foreseen.certified
+    if (fit.group[options] != fit.group[options[0]]).any() or (fit.group[options] < 0).any():
+        return math.inf
+    some = options[np.argsort(-fit.variances()[options], kind="stable")[:COMPARED]]
+    return max(float(foreseen.boundary.half_widths(int(option))[options].max()) for option in some)
+
+
+def _more(setting: FutureSetting, rounds: int) -> More:
+    """The coming measurements: their values say nothing, and are left at 0."""
+    options, told = np.flatnonzero(setting.state.allowed()), min(rounds, ONE_BY_ONE)
+    plus = np.tile(options, told)
+    sigma = setting.levels.of_options(setting.worlds.shape[1])[plus] * math.sqrt(told / max(1, rounds))
+    blocks, count = setting.blocks, plus.size
+    names = [blocks.name] * count
+    if blocks.size is not None:
+        place = np.maximum(np.arange(count) - blocks.room, -1) // blocks.size
+        names = [blocks.name if at < 0 else f"{UNNAMED}{at}" for at in place]
+    return More(plus, np.full(count, NOBODY), np.zeros(count), sigma, names)

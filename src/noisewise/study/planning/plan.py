@@ -7,15 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
+from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
 from noisewise.core.parallel import spread
-from noisewise.core.support.checks import check_count
-from noisewise.core.support.randomness import check_seed, generator
-from noisewise.core.support.words import about, as_html, counted
-from noisewise.study.asking.coming import DIFFERENCE, OPTION, expected_manner, usual_probe
-from noisewise.study.asking.decision import some_allowed
-from noisewise.study.asking.item_race import batch_of
-from noisewise.study.asking.what_if import WhatIf, condensed
+from noisewise.core.randomness import check_seed, generator
+from noisewise.core.text import about, as_html, counted
+from noisewise.study.asking.ask import some_allowed
+from noisewise.study.asking.items import batch_of
+from noisewise.study.asking.pending import (
+    DIFFERENCE,
+    OPTION,
+    WhatIf,
+    condensed,
+    expected_manner,
+    usual_probe,
+)
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.certificates.certificate import Certificate, WithLeague
 from noisewise.study.evidence.half_widths import SeparateOptions
@@ -27,11 +33,16 @@ from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import LEAST_FREEDOM
 from noisewise.study.models.variance_components import Likelihood, Sizes
-from noisewise.study.planning.coming_blocks import ComingBlocks, coming_blocks
-from noisewise.study.planning.future import FutureSetting, ItemSetting, Outcome
-from noisewise.study.planning.levels import Noise, NoiseLevels, Priced, by_cost, by_share
-from noisewise.study.planning.one_look import one_look_ahead
-from noisewise.study.planning.resolution import resolution_of
+from noisewise.study.planning.future import (
+    ComingBlocks,
+    FutureSetting,
+    ItemSetting,
+    Outcome,
+    coming_blocks,
+    one_look_ahead,
+)
+from noisewise.study.planning.noise import Noise, NoiseLevels, Priced, by_cost, by_share
+from noisewise.study.planning.worth import resolution_of
 
 #: What lies outside of the band at each end.
 TAIL = 0.1

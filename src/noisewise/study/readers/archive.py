@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from typing import Any
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.readers.result_file import MOST_BYTES, JsonPart, ResultFile
 
 #: The number of a way of packing in zip archives: Python knows it from 3.14 on.

@@ -11,8 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted, printable
 from noisewise.study.readers.named_columns import table_of
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from noisewise.core.support.checks import check_choice
+from noisewise.core.checks import check_choice
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import JsonPart, ResultFile

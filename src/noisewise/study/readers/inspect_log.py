@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.text import printable
+from noisewise.core.checks import check_choice
+from noisewise.core.text import printable
 from noisewise.study.readers.archive import Archive
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout

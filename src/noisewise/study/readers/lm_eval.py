@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from noisewise.core.support.checks import check_choice, nearest
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.core.checks import check_choice, nearest
+from noisewise.core.text import counted, printable
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import JsonPart, ResultFile

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.inputs.delimited import read_delimited
 from noisewise.study.inputs.dialects.headers import columns_called
 from noisewise.study.inputs.number_columns import plain_numbers

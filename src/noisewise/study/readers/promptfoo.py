@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-from noisewise.core.support.checks import check_choice
+from noisewise.core.checks import check_choice
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout
 from noisewise.study.readers.result_file import JsonPart, ResultFile

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from noisewise.core.support.checks import nearest
+from noisewise.core.checks import nearest
 from noisewise.study.readers.readout import Readout
 from noisewise.study.readers.result_file import ResultFile
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from noisewise.core.support.checks import nearest
+from noisewise.core.checks import nearest
 
 #: What a row may say, as `tell` calls it; an interval is ``lo`` and ``hi``, and ``item`` goes with ``value``.
 ROW_FIELDS = (

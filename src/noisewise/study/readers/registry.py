@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.remarks import warn
-from noisewise.core.support.text import printable
+from noisewise.core.checks import nearest
+from noisewise.core.remarks import warn
+from noisewise.core.text import printable
 from noisewise.study import readers
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, joined

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.strict_json import DuplicateNameError, parse_json
-from noisewise.core.support.text import printable
+from noisewise.core.checks import nearest
+from noisewise.core.strict_json import DuplicateNameError, parse_json
+from noisewise.core.text import printable
 
 #: Numbers whose squares and products are still numbers; no measurement is larger.
 LARGEST = 1e100

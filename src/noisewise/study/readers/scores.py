@@ -8,9 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.core.checks import nearest
+from noisewise.core.text import counted, printable
 from noisewise.study.inputs.items import shuffled
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.text import printable
+from noisewise.core.checks import nearest
+from noisewise.core.text import printable
 from noisewise.study.readers.readout import ReadRow
 from noisewise.study.readers.result_file import JsonPart, ResultFile
 

@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.ranges import AMOUNT, COUNT, check_count_within, check_within
-from noisewise.core.support.words import counted, number
+from noisewise.core.checks import AMOUNT, COUNT, check_count_within, check_within, nearest
+from noisewise.core.text import counted, number
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.running.studied import Runnable
 

@@ -4,7 +4,7 @@ import math
 import sys
 import time
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.running.limits import Limits
 from noisewise.study.running.studied import Runnable

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from noisewise.core.support.checks import nearest
+from noisewise.core.checks import nearest
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.told import Told
 

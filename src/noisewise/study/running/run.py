@@ -20,10 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.ranges import AMOUNT, COUNT, check_count_within, check_within
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.core.checks import AMOUNT, COUNT, check_choice, check_count_within, check_within
+from noisewise.core.text import counted, printable
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.log.jobs import OPEN, Job
 from noisewise.study.running.attempts import Attempt

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from noisewise.core.support.files import sync, written_whole
+from noisewise.core.files import sync, written_whole
 from noisewise.study.log.export import copy_studies
 from noisewise.study.safekeeping.verification import verify_log
 from noisewise.study.stores.address import open_store

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted
 from noisewise.study.certificates.certificate import claimed_in
 from noisewise.study.creation import compare_certificate, load_study
 from noisewise.study.log.events import events_in, specification_in

@@ -4,8 +4,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from noisewise.core.support.checks import check_positive
-from noisewise.core.support.text import composed
+from noisewise.core.checks import check_positive
+from noisewise.core.text import composed
 from noisewise.study.stores.protocol import METHODS, MemoryStorage, Storage
 from noisewise.study.stores.secrets import without_secrets
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
-from noisewise.core.support.checks import nearest
+from noisewise.core.checks import nearest
 
 #: What the hash of row 0 continues. It changes when the meaning of the hashes does.
 START = sha256(b"noisewise log 3").digest()

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
-from noisewise.core.support.files import new_draft, sync
-from noisewise.core.support.remarks import warn
-from noisewise.core.support.text import printable
+from noisewise.core.files import new_draft, sync
+from noisewise.core.remarks import warn
+from noisewise.core.text import printable
 from noisewise.study.stores.protocol import AnswerLostError, Row, StoreChangedError, check_name
 from noisewise.study.stores.tables import ConnectionPool, LogTables, LogTransaction, damaged
 

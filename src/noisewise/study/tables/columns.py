@@ -82,6 +82,8 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
         found.setdefault("metric", "@")
     if found.get("size") == "n" and found.keys() & {"rate", "setting"}:  # nitrogen
         del found["size"]
+    if found.get("sd") == "std" and found.keys() & {"se", "unclear"} and "±" not in words_of(name):
+        found["se"] = found.pop("sd")  # Std.-Fehler
     if found.keys() & {"se", "sd"}:
         found.pop("unclear", None)
     rest = [word for word in words if word]
@@ -211,6 +213,10 @@ class Column:
     def determines(self, other: "Column") -> bool:
         """Whether rows that agree in this column agree in another one."""
         return self.unique or bool((self.partners(other) == 1).all())
+
+    def renames(self, other: "Column") -> bool:
+        """Whether it says the same as another column in other words."""
+        return self.determines(other) and other.determines(self)
 
     def is_shared(self, option: "Column") -> bool:
         """Whether most levels come with several options, which this column makes comparable."""

@@ -43,6 +43,13 @@ _NOTE = re.compile(
     r"(?:note|source|legend|remark|comment|quelle|anmerkung|hinweis|nota|fuente)s?\s*:|[*†]", re.I
 )
 _STATISTICS = {"size", "successes", "value", "sd", "se", "var", "lo", "hi", "rate"}
+#: Rows below a table of means: least significant differences, coefficients of variation, tests.
+_FOOTER = re.compile(
+    r"(?:lsd|hsd|cv|sem|sed|s\.e\.[md]\.?|msd|dms|gd|kgd|anova|sig\.?|significance|(?:p|f|pr|prob)[\s_-]*(?:[<>]|value|wert|test))"
+    r"[\s_]*(?:[\s_.<>=≤]*(?:p|f|t|tukey|\d|%|value|test))*", re.I,
+)  # fmt: skip
+#: Letters that options share if no test tells them apart: a, ab, b.
+_COMPACT = re.compile(r"a?b?c?d?e?f?g?h?")
 #: Names that machines make.
 _KEY = re.compile(r"(?=.*\d)[0-9a-f]{8,}(?:-[0-9a-f-]+)?", re.I)
 #: How columns begin that only count rows.
@@ -114,20 +121,30 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
             ends = [o for o in numbers if {*o.said} == {"hi" if c.says("lo") else "lo"}]
             around = (o.is_between(*((c, e) if c.says("lo") else (e, c))) for o in numbers for e in ends)
             c.said = c.said if c.name.casefold() not in ("low", "high") or any(around) else {}
-        if c.whole and c.name[-1:] == "s" and {*c.said} <= {"study", "item", "block"} and not c.unique:
+        if {*c.said} == {"size"} and c.is_binary:  # N for nitrogen, 0 or 1
+            c.said = {}
+        plural = c.whole and c.name[-1:] == "s" and not c.unique and c.there.min() > 0
+        if plural and {*c.said} <= {"study", "item", "block", *(["replicate"] if c.there.min() > 1 else [])}:
             c.said = {"size": c.name} if c.said else c.said  # how many, not which
         if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
             c.said = {role: word for role, word in c.said.items() if role != "key"}
         if set(c.said) in ({"first"}, {"second"}) and c.name[-1].isdigit():  # doses that are compared
             c.kind, c.numbers = "name", None
         c.kind = _purpose_of(c) if c.kind == "name" else c.kind
+    rows_named = any(
+        c.kind == "name" and c.unique and not all(map(_COMPACT.fullmatch, c.some)) for c in columns
+    )
+    for c in columns if rows_named else []:  # letters of groups that no test tells apart, not options
+        letters = c.kind == "name" and "a" in "".join(c.some) and all(map(_COMPACT.fullmatch, c.some))
+        if letters and (max(map(len, c.some)) > 1 or any(o.says("se", "sd", "lo") for o in columns)):
+            c.kind = "remark"
     author = next((c for c in columns if "author" in c.said.values()), None)
     year = next((c for c in columns if "year" in c.said.values()), None)
     if author is not None and year is not None:  # Smith 2004 and Smith 2007
         cells = pl.select(pl.concat_str([author.cells, year.cells], separator=" ")).to_series()
         columns[columns.index(author)] = replace(author, cells=cells, sources=(author.name, year.name))
-    questions = [c for c in columns if re.fullmatch(r"[qQ]\d+", c.name)]
-    for c in questions if len(questions) > 3 else []:  # questions, not quartiles
+    questions = [c for c in columns if re.fullmatch(r"[qQ]\d+(?:[_.]\d+)?", c.name)]
+    for c in questions if len(questions) > 3 or any("_" in c.name for c in questions) else []:  # no quartiles
         c.said, c.stem = {}, frozenset(["q"])
     return _stacked(Layout(_grouped(_two_by_two(columns)), notes + more, title=title))
 
@@ -150,8 +167,10 @@ def _extent(frame: pl.DataFrame) -> tuple[int, int]:
     widths = [max((k + 1 for k, cell in enumerate(row) if cell), default=0) for row in head]
     usual = Counter(widths).most_common(1)[0][0]
     first, last = 0, frame.height
-    while usual > 2 and first < len(head) - 2:
+    while usual > 1 and first < len(head) - 2:
         row = head[first]
+        if usual == 2 and (any(map(looks_numeric, head[first + 1])) or not all(head[first + 1])):
+            break
         different = len({cell for cell in row if cell})
         pair = widths[first] == different == 2 and bool(head[first + 1][0])
         pair = pair and (widths[first + 1] != usual - 1 or looks_numeric(row[1]))
@@ -231,11 +250,15 @@ def _repaired(body: pl.DataFrame, top: list[str]) -> tuple[pl.DataFrame, list[st
         if c.null_count() >= 0.34 * c.len() and named and c.drop_nulls().n_unique() > 1:
             body = body.with_columns(c.forward_fill())
             notes.append("blanks below a name filled with it")
-    for at in sorted({0, *range(max(0, body.height - 3), body.height)}) if body.height > 2 else []:
+    for at in sorted({0, *range(max(0, body.height - 5), body.height)}) if body.height > 2 else []:
         row = [(cell or "")[: 2 * LONGEST] for cell in body.row(at)]
         labels = [re.sub(r"\s*(?:\(.*\)|:.*)$", "", cell.casefold()).replace(" ", "_") for cell in row]
         texts = [label for label, cell in zip(labels, row, strict=True) if cell and not looks_numeric(cell)]
         totals = [label for label in texts[:2] if label in word_list("totals")]
+        if at and _FOOTER.fullmatch(labels[0]) and body.height > 3:
+            drop.append(at)
+            notes.append(f"the row {row[0]!r} left out, as it is about all others")
+            continue
         sure = any(label not in word_list("averages") for label in totals) and (at > 0 or "total" in texts[0])
         if sure or (totals and _sums_up(body, at)):
             drop.append(at)
@@ -351,6 +374,8 @@ def _purpose_of(c: Column) -> str:
     partly = c.says("ident") and c.cells.null_count() > 0.1 * len(c.cells)
     if made_up or ((c.says("key") or partly) and not c.says("option")):
         return "key"
+    if {*words_of(c.name)} & word_list("remarks"):
+        return "remark"
     prose = c.unique and sum(len(cell.split()) for cell in c.some) > 7 * len(c.some)
     return "remark" if prose else "name"
 

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from noisewise.study.tables.columns import (
     ERRORS,
     NEITHER,
@@ -44,6 +46,11 @@ class Measure:
         return self.roles.keys() <= {"value", "n"}
 
     @property
+    def counts_failures(self) -> bool:
+        """Whether failures are counted, which may be beside the point where other things were measured."""
+        return bool(re.search("(?i)failure|error", self.value.name)) and "successes" in self.roles
+
+    @property
     def is_general(self) -> bool:
         """Whether the name of the value says that it is the result, and not one of several metrics."""
         return "successes" in self.roles or (
@@ -58,13 +65,24 @@ def measures(table: Layout, names: list[Column]) -> list[Measure]:
     found, rates = _counts(columns)
     exported = any(c.name.startswith("_") or {"state", "run id"} & {*c.said.values()} for c in table.columns)
     values = [c for c in columns if c not in rates and not c.constant and _may_be_value(c, exported)]
+    if exported:
+        values = [c for c in values if c.said.get("metric") != "duration"] or values
     few = [c for c in columns if c.n_levels <= 0.4 * len(c.cells)]
     varied = [c for c in few if any(c.crosses(o) for o in few if o is not c)]  # settings of a design
+    for a, b in itertools.combinations([c for c in columns if not c.says("value", "successes", *ERRORS)], 2):
+        unnamed = not (a.says(*RESULT) and b.says(*RESULT))
+        if unnamed and a.n_levels * b.n_levels == len(a.cells) > 5 and a.crosses(b):
+            varied += [a, b]
     values = [c for c in values if c not in varied] or values
+    if any(c.says("value", "metric") for c in values):  # what repeats was set
+        values = [c for c in values if c.says(*RESULT) or c.n_levels > 0.5 * len(c.cells) or c.is_binary]
     if any(c.says("value") and not c.says("before") for c in values):
         values = [c for c in values if c.says("value") or not c.says("quantile", "extreme", "quartile")]
     for c in values:
         found += _with_error(c, values, columns)
+    counted = [c for c in columns if c.whole and {*c.said} == {"size"} and not c.constant]
+    if not found and len(counted) == 1:  # insects that were counted, not readings
+        found = [Measure({"value": counted}, 1.0)]
     kept: list[Measure] = []
     for one in sorted(found, key=lambda one: -one.score):  # none that repeats a better one in other units
         better = [o.value for o in kept if o.value is not one.value and not o.value.whole]
@@ -131,12 +149,17 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
     own = [e for e in columns if e.says(*ERRORS) and _belongs(e, c, values, columns)]
     own.sort(key=lambda e: len(e.stem & c.stem))
     mine = {role: e for e in own for role in e.said if role in ERRORS}
-    sizes = [s for s in columns if s.whole and s.there.min() >= 0 and not s.says("successes")]
+    some = ~np.isnan(c.values)
+    sizes = [s for s in columns if s.whole and not (s.values[some] <= 0).any() and not s.says("successes")]
     unknown = [s for s in sizes if not s.said and s.there.min() > 1 and s is not c]
     sizes = [s for s in sizes if s.says("size")] or (unknown if "sd" in mine and len(unknown) == 1 else [])
     beside = next(iter(mine.values()), c)
     at = columns.index(beside)
     sizes.sort(key=lambda s: (-len(s.stem & beside.stem), abs(columns.index(s) - at)))
+    for sd, se in itertools.permutations(own if sizes else [], 2):  # their cells say more than their names
+        x, y, size = together(sd, se, sizes[0])
+        if x.size > 1 and size.min() > 1 and (abs(x - y * np.sqrt(size)) <= 0.03 * abs(x)).all():
+            mine = {role: e for role, e in mine.items() if e not in (sd, se)} | {"sd": sd, "se": se}
     mine = {role: _in_same_unit(e, c) for role, e in mine.items()}
     error = next(_errors_of(c, mine, bool(sizes), values, columns), None)
     errors = [error] if error or mine else [None, *itertools.islice(_unnamed(c, columns), 1)]

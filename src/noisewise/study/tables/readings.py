@@ -59,6 +59,17 @@ class Candidate:
         keep = roles or tuple(set(self.roles) - {"n", "features"})
         return frozenset((role, c.sources) for role in keep for c in self.roles.get(role, ()))
 
+    def renames(self, other: "Candidate") -> bool:
+        """Whether it is another reading with other names for the same options, items or blocks."""
+        if self.table is not other.table or self.roles.keys() != other.roles.keys():
+            return False
+        pairs = [
+            (a, b)
+            for role in self.roles
+            for a, b in itertools.zip_longest(self.roles[role], other.roles[role])
+        ]
+        return all(a is b or (a and b and a.kind == b.kind == "name" and a.renames(b)) for a, b in pairs)
+
     def is_supported(self) -> bool:
         """Whether it is more than names with a whole number each, such as a list of rooms."""
         names = self.roles.get("option", [])
@@ -69,6 +80,8 @@ class Candidate:
         """Whether there are two options with different results, and no item occurs twice for one of them."""
         result, options = self.result, self.roles.get("option", [])
         if "winner" not in self.roles and (result.constant or result.there.size < 2):
+            return False
+        if {*result.said} == {"size"} and all(c.unique for c in options):  # a number of readings
             return False
         there = slice(None) if result.numbers is None else ~np.isnan(result.numbers)
         codes = [c.codes[there] for c in options]
@@ -104,8 +117,11 @@ def _refuse_summaries(table: Layout) -> None:
 
 
 def distinct(found: Iterable[Candidate]) -> list[Candidate]:
-    """Leave out readings that mean what an earlier one means."""
-    return list({one.meaning(): one for one in reversed(list(found))}.values())[::-1]
+    """Leave out readings that mean what an earlier one means, or name the same things by other names."""
+    kept: list[Candidate] = []
+    for one in {one.meaning(): one for one in reversed(list(found))}.values().__reversed__():
+        kept += [one] if not any(one.renames(other) for other in kept) else []
+    return kept
 
 
 # Columns of names
@@ -118,12 +134,28 @@ def _categories(table: Layout) -> list[Column]:
     if any(a.crosses(b) and once(a, b) for a, b in itertools.combinations(repeated, 2)):
         words = repeated  # rows of a design need no names
 
+    numbered = Counter(re.sub(r"\d+", "1", c.name) for c in table.columns)
+
     def is_name(c: Column) -> bool:
+        if c.says("size") and not c.says("value", *ERRORS) and c.whole and not c.is_binary:
+            # Sizes at which all were measured; numbers of readings belong to what was read.
+            makes_rows = any(o.crosses(c) and once(o, c) for o in words)
+            return makes_rows and not any(o.determines(c) for o in words)
         if c.says("value", "size", *ERRORS) or not c.whole or c.constant or c.is_binary:
+            return False
+        if numbered[re.sub(r"\d+", "1", c.name)] > 1:  # run 1, run 2
             return False
         if c.says("metric"):  # hours at which all were measured
             return c.n_levels > 1 and c.is_full and any(o.crosses(c) for o in words)
         named = c.says(*_SHARED, "replicate", "option")
+        steps = {*c.there} == {*range(1, c.n_levels + 1)} and 2 < c.n_levels <= 0.5 * c.there.size
+        if (
+            not c.said
+            and steps
+            and (np.diff(c.there) >= 0).all()
+            and any(once(o, c) and c.is_shared(o) for o in words)
+        ):
+            return True  # studies that only have numbers
         return named or any(o.crosses(c) and (c.says("ident") or once(o, c)) for o in words)
 
     found = [c for c in table.columns if c in words or is_name(c)]
@@ -137,9 +169,10 @@ def _categories(table: Layout) -> list[Column]:
     repeats = [c for c in table.columns if c.says("item", "replicate", "block")]
     # Doses and other settings that were repeated in blocks, or that all options share.
     for c in table.columns[:200]:
-        if c in found or c.kind != "number" or not c.was_set or c.constant or c.says(*NEITHER, *ERRORS):
+        if c in found or c.kind != "number" or c.constant or c.says(*NEITHER, *ERRORS):
             continue
-        if any(c.crosses(o) and once(c, o) for o in repeats) or any(o.crosses(c) for o in words):
+        complete = any(o.crosses(c) and (c.was_set or once(c, o)) for o in words)
+        if complete or (c.was_set and any(c.crosses(o) and once(c, o) for o in repeats)):
             found.append(c)
     return found
 
@@ -159,7 +192,7 @@ def _options(names: list[Column]) -> list[tuple[Column, float]]:
         described = (o for o in others if not o.unique and o.determines(c) and not c.determines(o))
         rules = (
             (3.0, called),
-            (0.5, c.says("option")),
+            (0.8, c.says("option")),
             (0.6, c is names[0]),
             (1.0, c.name == ""),
             (-3.0, weak and not (c in groups and c.says("ident"))),
@@ -170,8 +203,13 @@ def _options(names: list[Column]) -> list[tuple[Column, float]]:
             (-2.0, c.cells.null_count() > 0.2 * len(c.cells)),
             (-1.5, c.unique and (designed or grouped)),  # names of rows
             (-2.0, any(True for _ in described)),  # an attribute of options or items
+            (
+                -1.0,
+                not (called or c.unique or c.repeats) and any(o.unique and o.kind == "name" for o in others),
+            ),
             (0.7, any(o.n_levels >= 3 * c.n_levels and c.crosses(o) for o in others)),  # items are many
             (-2.0, c.kind == "number" and not c.says("option")),
+            (-3.0, c.kind == "number" and any(o.kind == "name" and o.renames(c) for o in others)),
         )
         found.append((c, sum(points for points, holds in rules if holds)))
     if any(c.says("option") or (c.kind == "name" and not c.says(*NEITHER)) for c, _ in found):
@@ -204,6 +242,11 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
             # What repeats in all rows of a group says nothing about its single rows.
             repeated = any(g is not option and g.determines(result.value) for g in groups)
             more = bonus - 3.0 * (option.unique and repeated)
+            # Rows that sum up readings have one name each, not an attribute that some of them share.
+            summed = result.roles.keys() & {*_SPREADS, "successes"} and not (finest or option.repeats)
+            more -= 3.0 * bool(
+                summed and not option.unique and any(c.kind == "name" and c.unique for c in names)
+            )
             ask = result.ask or ("columns" if any(c is not option for c in unclear) else "")
             whys = [*filter(None, [because]), *result.because, *why]
             total = points + score + result.score + more
@@ -284,8 +327,6 @@ def _wide(table: Layout) -> list[Candidate]:
             continue
         kind = _kind_of(cells, stem)
         names = [c.name for c in cells]
-        says = {kind: stem or ""} if kind else {}
-        head = Column(HEADER, pl.Series(np.repeat(names, table.height)), said=says)
         counts = all(c.says("successes") for c in cells) and len(errors) == len(cells)
         body = replace(Column.stack(cells, CELL), said={"successes" if counts else "value": "cells"})
         more = [Column.stack(errors, CELL)] if errors else []
@@ -293,12 +334,19 @@ def _wide(table: Layout) -> list[Candidate]:
         keys = [
             c
             for c in others
-            if c.kind not in ("number", "key") or c.says("item", "block") or (c.whole and c.unique)
+            if c.kind not in ("number", "key")
+            or c.says("item", "block")
+            or (c.whole and c.unique and (c.numbers_rows or not c.says(*RESULT)))
         ]
         keys += [
             c for c in others
             if c not in keys and c.whole and c.n_levels > 2 and any(o.crosses(c) for o in texts)
         ]  # fmt: skip
+        people = [c for c in keys if c.kind == "name" and not c.constant]
+        if kind == "item" and people and all(c.said.keys() == {"ident"} and c.unique for c in people):
+            kind = ""  # answers of people, who rate what the columns are about; or of what is tested
+        says = {kind: stem or ""} if kind else {}
+        head = Column(HEADER, pl.Series(np.repeat(names, table.height)), said=says)
         timed = any(c.kind != "time" for c in keys)  # a time stamp is a name only if there is no other
         keys = [c for c in keys if not c.says("rank", "key") and not (c.kind == "time" and timed)]
         said = [{"item": c.name} if c.kind in ("time", "remark") else c.said for c in keys]
@@ -312,7 +360,7 @@ def _wide(table: Layout) -> list[Candidate]:
         melted = table.stacked([*keys, head, body, *more], len(cells), melted=tuple(names))
         # A cell that is not a number stays, so that it is refused and not lost.
         melted = melted.at(np.flatnonzero(body.cells.is_not_null().to_numpy()))
-        points = (-3.0 if designed else 1.0) + 0.3 * min(4, len(cells))
+        points = (-5.0 if designed else 1.0) + 0.3 * min(4, len(cells))
         # What stands beside a metric on the same scale is one of several metrics.
         points -= 3.0 * (not stem and any(c.says("metric") and alike([*cells, c]) for c in others))
         # A mean that stands beside its readings is no rival of them.
@@ -351,11 +399,14 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     other = (*RESULT, *never, "ident", "ignored", "before", "study", "option", "setting", "key")
     bare = [c for c in free if not c.says(*other) or c.said.get("value") == "cells"]
     stems: dict[str, list[Column]] = {}
+    every = {c.name for c in table.columns}
     for c in free:
-        numbered = re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", c.name, re.I)
+        name = f"{c.name} (1)" if f"{c.name} (2)" in every else c.name
+        name = re.sub(r"\s*[\[(]\D[^\])]*[\])]$", "", re.sub(r" \((\d+)\)$", r" \1", name))  # no unit
+        numbered = re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", name, re.I)
         known = re.search(r"[a-z]{3}.?\d", c.said.get("metric", ""))  # rouge1, top5
         if numbered and not known and not c.says(*never, "quantile"):
-            stem = re.sub(r"[\s_.#-]*\d+[\s_.#-]*", " ", c.name).strip().casefold()
+            stem = re.sub(r"[\s_.#-]*\d+[\s_.#-]*", " ", name).strip().casefold()
             stems.setdefault(stem, []).append(c)
     found: list[tuple[list[Column], str | None]] = [
         (columns, stem) for stem, columns in stems.items()
@@ -459,6 +510,7 @@ def _pairs_of_options(table: Layout) -> list[Candidate]:
             every = roles | {"winner": [won]}
             found.append(Candidate("battles, counted", table, every, 6.0 + score, ["wins are counted"]))
         others = [c for c in _categories(table) if c not in sides and not c.says("ident", "ignored")]
+        others = [c for c in others if c.unique or not any(side.determines(c) for side in sides)]
         study = sorted(others, key=lambda c: not c.says("study"))[:1]
         for one in measures(table, [*sides, *study])[:2]:
             if one.roles.keys() & _SPREADS:

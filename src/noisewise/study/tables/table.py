@@ -407,8 +407,8 @@ def _choose(found: list[Candidate], table: Layout, given: Iterable[str]) -> tupl
         order = {name: at for at, name in enumerate(name for c in table.columns for name in c.sources)}
         per = {one.meaning("value", "successes"): one for one in reversed(choices)}  # the best for each
         choices = sorted(per.values(), key=lambda one: order.get(one.result.sources[0], 0))
-        first = [best] if len(choices) > MOST_CHOICES else []
-        choices = [*first, *(one for one in choices if one not in first)]
+        if len(choices) > MOST_CHOICES:
+            choices = [best, *sorted((one for one in choices if one is not best), key=lambda one: -one.score)]
     elif best.ask and (len(choices) > 1 or best.ask in ("error", "n")):
         about = best.ask
     return about, choices[:MOST_CHOICES]
@@ -437,6 +437,7 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
             hits = other.roles.get("successes", [value])[0]
             rival = "successes" in other.roles and (other.score > mine.score - 1.0 or hits.says("successes"))
             rival = rival and hits is not mine.roles["successes"][0]
+            rival = rival or (mine.counts_failures and value.says("metric", "quantile", "value"))
         else:
             alike = other.roles.keys() == mine.roles.keys() or mine.value.says("quantile")
             rival = alike and not other.is_bare and value.stem != mine.value.stem and other.ask != "error"
@@ -510,7 +511,9 @@ def _winners(winner: Column, columns: Mapping[str, pl.Series], one: Candidate) -
         return pl.Series(winner.numbers).fill_nan(None).replace(scale)
     cells, word = winner.cells, winner.cells.str.to_lowercase().str.replace_all(" ", "_")
     points = pl.when(cells == columns["plus"]).then(1.0).when(cells == columns["minus"]).then(-1.0)
+    at_home = bool((word == "h").any())  # a is away, not the first of a and b
     for side, role, sign in (("first", "plus", 1.0), ("second", "minus", -1.0)):
-        words = [*word_list(side), one.roles[role][0].name.casefold().replace(" ", "_")]
+        words = {*word_list(side), one.roles[role][0].name.casefold().replace(" ", "_")}
+        words ^= {"a"} if at_home else set()
         points = points.when(word.is_in(words)).then(sign)
     return pl.select(points.when(cells.is_not_null()).then(0.0)).to_series()

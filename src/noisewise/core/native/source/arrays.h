@@ -22,7 +22,7 @@ typedef struct { double *at; int64_t blocks, rows, columns; } Cube;
 typedef int64_t Layout;
 enum { BY_FEATURE = 0, BY_ACTION = 1, SINGLE = 2 };
 
-/* `IndependentModel` of `core/model/independent.py`. */
+/* `IndependentModel` of `core/independent.py`. */
 typedef struct {
     int64_t n;
     Ints touched; /* (rows,): the options with a load, ascending */
@@ -35,14 +35,6 @@ typedef struct {
     Floats scratch; /* (n,) */
 } IndependentModel;
 
-/* `Sketch` of VAGE: a_k is about centre + axesᵀ·q_k, q_k a column of whole numbers. None if there are no blocks. */
-typedef struct { int8_t *at; int64_t blocks, rows, columns; } Codes;
-typedef struct {
-    Codes codes; /* (blocks, dim, TILE) */
-    Matrix axes; /* (dim, dim): an axis in each row, as long as one unit of its code */
-    Floats centre; /* (dim,) */
-} Sketch;
-
 /* Races that VAGE looks at. */
 enum { RACES = 4 };
 
@@ -54,13 +46,11 @@ enum { FEW_TALLIES = 6 };
  * vectors, and two points. */
 #define MEDIAN_ROOM(k, dim) ((k) * (2 * BATCH + (dim) + 1) + (dim) * (BATCH + 2))
 
-/* What the tally counts, as in `core/model/dense.py`. */
+/* What the tally counts, as in `core/model.py`. */
 enum { LOG_DET, TOTAL_PRECISION, TOLD, AGE, RESIDUAL, SINCE_CENTRED, SAFEST, TALLIES };
 /* Actions whose widths are recomputed together. */
 enum { BATCH = 64 };
 /* Actions handled together. */
 enum { BLOCK = 512 };
-/* Rows of a block of a sketch. */
-enum { TILE = 64 };
 
 #endif

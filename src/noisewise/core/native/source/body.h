@@ -8,7 +8,6 @@
 #include "choice.h"
 #include "independent.h"
 #include "books.h"
-#include "sketch.h"
 #include "races.h"
 #include "settlement.h"
 #include "positive.h"

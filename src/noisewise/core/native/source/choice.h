@@ -1,5 +1,5 @@
 /* Choosing the largest with ties broken on purpose, and dropping what cannot be the best.
- * Twin: `core/choice/selection.py`, which says why ties are what they are. */
+ * Twin: `core/selection.py`, which says why ties are what they are. */
 
 /* Values looked at together: flags are read only in blocks whose values make a difference. */
 enum { GLANCE = 32 };

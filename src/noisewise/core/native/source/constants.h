@@ -3,14 +3,14 @@
 #define NOISEWISE_CONSTANTS_H
 
 #define CONSTANTS(CONSTANT) \
-    /* core/model/dense.py */ \
+    /* core/model.py */ \
     CONSTANT(WORN, 1e-2) \
     CONSTANT(REFRESH_AFTER, 20000.0) \
     CONSTANT(FAR, 1e6) \
     CONSTANT(RECENTRE_AFTER, 32.0) \
-    /* core/model/covariances.py */ \
+    /* core/model.py */ \
     CONSTANT(CANCELLED, 1e-12) \
-    /* core/choice/selection.py */ \
+    /* core/selection.py */ \
     CONSTANT(TIE, 1e-9) \
     CONSTANT(ROUNDING, 4e-15) \
     /* rules/huber.py, a step in a ball */ \
@@ -34,7 +34,7 @@
     CONSTANT(OPTIMAL, 1e-9) \
     /* rules/_bayes_gap.py */ \
     CONSTANT(GUESS, 3.0) \
-    /* core/support/blocks.py */ \
+    /* core/blocks.py */ \
     CONSTANT(MANY, 250000.0) \
     /* rules/races.py */ \
     CONSTANT(MEMORY, 20.0) \

@@ -1,4 +1,4 @@
-/* How actions vary together: covariances, contrasts, draws from the posterior. Twin: `core/model/covariances.py`. */
+/* How actions vary together: covariances, contrasts, draws from the posterior. Twin: `core/model.py`. */
 
 static void covariance_with(const DenseModel *model, Layout layout, int64_t action, double *out)
 {

@@ -1,6 +1,6 @@
 /* The linear model: solving with its factors, learning a measurement, keeping widths and means exact.
  *
- * The readable twin, with the equations, is `core/model/dense.py`. Actions are gone through by blocks, so
+ * The readable twin, with the equations, is `core/model.py`. Actions are gone through by blocks, so
  * that the vectors are read once and a block stays in the first-level cache.
  */
 /* Take a in `half`; leave U⁻ᵀa there and D⁻¹U⁻ᵀa in `step`; return ‖a‖² in the norm of V⁻¹. */

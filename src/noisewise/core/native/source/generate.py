@@ -99,11 +99,11 @@ float regret_bound(model, layout, mask candidates[n], row action, float radius) 
 float likelihood_ratio(model, layout, row action, float eps) few
 int smallest_bound(model, layout, mask candidates[n], row action, float radius, room floors[n]) few
 book(model.squared_widths, length n, floats* ledgers[5], NoiseHistory noise, row action, float sigma)
-closest_races(model, layout, Sketch sketch, mask candidates[n], row leader, float reach,
+closest_races(model, layout, mask candidates[n], row leader, float reach,
     ints* rivals[RACES], floats* weights[RACES])
 closest_races_independent(independent, mask candidates[n], row leader, float reach, room reached[dim],
     ints* rivals[RACES], floats* weights[RACES])
-int most_settling(model, layout, Sketch sketch, ints rivals[RACES], row leader, floats weights[RACES],
+int most_settling(model, layout, ints rivals[RACES], row leader, floats weights[RACES],
     NoiseHistory noise, float sigma, mask allowed[n])
 int most_settling_independent(independent, ints rivals[RACES], row leader, floats weights[RACES],
     NoiseHistory noise, float sigma, mask allowed[n], room room[dim + 2 * n])

@@ -1,4 +1,4 @@
-/* The model with one unknown per option. Twin: `core/model/independent.py`, with the equations.
+/* The model with one unknown per option. Twin: `core/independent.py`, with the equations.
  *
  * `reach` is room for q numbers, border·load; `covariances` for one per touched option.
  */

@@ -46,8 +46,8 @@ static PyObject *constants(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(noth
 {
 #define FORMAT(name, value) "s:d,"
 #define VALUE(name, value) , #name, name
-    return Py_BuildValue("{" CONSTANTS(FORMAT) "s:i,s:i,s:i,s:i}" CONSTANTS(VALUE), "BATCH", BATCH, "TALLIES", TALLIES,
-                         "RACES", RACES, "TILE", TILE);
+    return Py_BuildValue("{" CONSTANTS(FORMAT) "s:i,s:i,s:i}" CONSTANTS(VALUE), "BATCH", BATCH, "TALLIES", TALLIES,
+                         "RACES", RACES);
 }
 
 static PyMethodDef functions[] = {

@@ -238,24 +238,6 @@ static Reading check_corners(const Vertices *shape)
 }
 #define DIM(shape) ((shape).left.columns + (shape).right.columns)
 
-static Reading read_Sketch(PyObject *tuple, const Model *model, Sketch *sketch)
-{
-    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 3) return ANOTHER;
-    PyObject *codes = PyTuple_GET_ITEM(tuple, 0);
-    const int64_t blocks = length_of(codes, 3, 0), dim = model->dim;
-    if (blocks <= 0) {
-        sketch->codes.blocks = 0;
-        return blocks < 0 ? ANOTHER : OURS;
-    }
-    if (blocks * TILE < model->n) return refuse("sketch", blocks * TILE * dim, model->n * dim);
-    MUST(read_array(codes, NPY_INT8, false, "sketch", &sketch->codes.at, 3, (int64_t[]){blocks, dim, TILE}));
-    MUST(read_array(PyTuple_GET_ITEM(tuple, 1), NPY_DOUBLE, true, "axes", &sketch->axes.at, 2, (int64_t[]){dim, dim}));
-    sketch->codes.blocks = blocks;
-    sketch->codes.columns = TILE;
-    sketch->codes.rows = sketch->axes.rows = sketch->axes.columns = sketch->centre.size = dim;
-    return read_array(PyTuple_GET_ITEM(tuple, 2), NPY_DOUBLE, false, "centre", &sketch->centre.at, 1, &dim);
-}
-
 static PyObject *new_array(double **at, int dimensions, const int64_t *lengths)
 {
     npy_intp shape[2] = {lengths[0], dimensions > 1 ? lengths[1] : 1};

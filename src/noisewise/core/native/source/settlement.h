@@ -78,122 +78,14 @@ static inline int64_t sum_squares(const Matrix *columns, Layout layout, const do
     return k;
 }
 
-/* A step, near the golden section, that visits every one of so many runs. */
-static inline int64_t stride_through(int64_t runs)
-{
-    for (int64_t stride = (int64_t)(0.618 * (double)runs) + 1;; stride++) {
-        int64_t one = stride, other = runs;
-        while (other) {
-            const int64_t rest = one % other;
-            one = other;
-            other = rest;
-        }
-        if (one == 1) return stride;
-    }
-}
-
-/* The same by one read of the sketch; -2 if too many rows would have to be looked at. */
-static int64_t most_settling_by_sketch(const DenseModel *model, Layout layout, const Sketch *sketch,
-                                       const double *steps, int64_t count, const int64_t *rivals, int64_t leader,
-                                       const double *weights, const NoiseHistory *noise, double sigma,
-                                       const Flag *allowed)
-{
-    const int64_t n = model->means.size, dim = model->step.size, most = n / ONE_IN;
-    const double *relative, variance = foresee(noise, sigma, &relative), *squared_widths = model->squared_widths.at;
-    float *codes = (float *)(steps + RACES * dim), products[RACES][BLOCK];
-    const float *along[RACES];
-    Sight sights[RACES] = {{0}};
-    int64_t looks = 0, size = 0, rows[HOPEFUL];
-    double gains[HOPEFUL], shares[RACES], expected[BLOCK], top = 0.0;
-    /* Four are looked along in any case. */
-    for (int64_t j = 0; j < RACES; j++) {
-        sights[j] = j < count ? see(sketch, steps + j * dim, codes + j * dim) : sights[0];
-        if (isinf(sights[j].error)) return -2;
-        along[j] = sights[j].codes;
-        shares[j] = j < count ? weights[j] * (1.0 + TIE) : 0.0;
-    }
-    for (int64_t b = 0; b < BLOCK; b++) expected[b] = variance;
-    const double w0 = shares[0], w1 = shares[1], w2 = shares[2], w3 = shares[3];
-#define LOOK_AT(k, gain) \
-    double gain = 0.0; \
-    for (int64_t j = 0; j < count; j++) { \
-        const double product = product_with(&model->columns, layout, k, steps + j * dim); \
-        gain += weights[j] * product * product; \
-    } \
-    gain /= variance * (relative ? relative[k] : 1.0) + squared_widths[k];
-    /* Who is in a race takes something off: nobody who takes off less need be looked at. */
-    for (int64_t j = -1; j < count; j++) {
-        const int64_t k = j < 0 ? leader : rivals[j];
-        if (!allowed[k]) continue;
-        LOOK_AT(k, gain)
-        if (gain > top) top = gain;
-    }
-    /* Runs of blocks, some 64 of them, in an order that has nothing to do with that of the actions, who may be sorted
-     * by what they are worth. */
-    const int64_t blocks = (n + BLOCK - 1) / BLOCK, run = blocks / 64 + 1, runs = (blocks + run - 1) / run;
-    const int64_t stride = stride_through(runs);
-    for (int64_t turn = 0; turn < runs * run; turn++) {
-        const int64_t block = turn / run * stride % runs * run + turn % run;
-        if (block >= blocks) continue;
-        const int64_t first = block * BLOCK, rest = smaller(BLOCK, n - first);
-        /* Nobody is above by more than this: Σ w·(|p| + error)² - low·(σ² + ‖a‖²). */
-        double bounds[BLOCK], above = -INFINITY;
-        const double low = top * (1.0 - 2.0 * TIE);
-        look_along_all(sketch, first, along, products);
-        const double *restrict widths = squared_widths + first, s0 = sights[0].base, s1 = sights[1].base;
-        const double s2 = sights[2].base, s3 = sights[3].base, e0 = sights[0].error, e1 = sights[1].error;
-        const double e2 = sights[2].error, e3 = sights[3].error;
-        if (relative)
-            for (int64_t b = 0; b < rest; b++) expected[b] = variance * relative[first + b];
-        _Pragma("omp simd")
-        for (int64_t b = 0; b < rest; b++) {
-            const double p0 = fabs(s0 + products[0][b]) + e0, p1 = fabs(s1 + products[1][b]) + e1;
-            const double p2 = fabs(s2 + products[2][b]) + e2, p3 = fabs(s3 + products[3][b]) + e3;
-            bounds[b] = w0 * p0 * p0 + w1 * p1 * p1 + w2 * p2 * p2 + w3 * p3 * p3 - low * (expected[b] + widths[b]);
-        }
-        _Pragma("omp simd reduction(max : above)")
-        for (int64_t b = 0; b < rest; b++) above = bounds[b] > above ? bounds[b] : above;
-        if (above < 0.0) continue;
-        for (int64_t b = 0; b < rest; b++) {
-            const int64_t k = first + b;
-            if (bounds[b] < 0.0 || !allowed[k]) continue;
-            LOOK_AT(k, gain)
-            looks++;
-            if (isnan(gain)) return -2;
-            if (!(gain >= top * (1.0 - TIE)) || gain == 0.0) continue;
-            if (gain > top) top = gain;
-            if (size == HOPEFUL) {
-                size = 0;
-                for (int64_t c = 0; c < HOPEFUL; c++)
-                    if (gains[c] >= top - TIE * top) rows[size] = rows[c], gains[size++] = gains[c];
-                if (size == HOPEFUL) return -2;
-            }
-            rows[size] = k;
-            gains[size++] = gain;
-        }
-        if (looks > most) return -2;
-    }
-#undef LOOK_AT
-    int64_t found = -1;
-    for (int64_t c = 0; c < size; c++)
-        if (gains[c] >= top - TIE * top && (found < 0 || rows[c] < found)) found = rows[c];
-    return found;
-}
-
-static int64_t most_settling(const DenseModel *model, Layout layout, const Sketch *sketch, const int64_t *rivals,
-                             int64_t leader, const double *weights, const NoiseHistory *noise, double sigma,
-                             const Flag *allowed)
+static int64_t most_settling(const DenseModel *model, Layout layout, const int64_t *rivals, int64_t leader,
+                             const double *weights, const NoiseHistory *noise, double sigma, const Flag *allowed)
 {
     const int64_t n = model->means.size, dim = model->step.size;
     double *steps = model->halves.at, *squares = model->scratch.at, *lanes = steps + 2 * RACES * dim;
     const int64_t count = solve_races(model, layout, rivals, leader, weights, lanes);
     for (int64_t j = 0; j < count; j++)
         for (int64_t i = 0; i < dim; i++) steps[j * dim + i] = lanes[i * RACES + j];
-    if (sketch->codes.blocks > 0 && count > 0) {
-        const int64_t found = most_settling_by_sketch(model, layout, sketch, steps, count, rivals, leader, weights,
-                                                      noise, sigma, allowed);
-        if (found > -2) return found;
-    }
     /* Several races by one read of the vectors. */
     const int64_t done = count > 1 ? sum_squares(&model->columns, layout, lanes, weights, n, squares) : 0;
     for (int64_t first = done; first < n; first += BLOCK) {

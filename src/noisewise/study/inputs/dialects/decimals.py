@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.number_texts import (
     BLANKS,
     COMMA,

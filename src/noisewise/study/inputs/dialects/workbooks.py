@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.layout import header_at
 from noisewise.study.inputs.dialects.workbook_file import (
     FilledCell,

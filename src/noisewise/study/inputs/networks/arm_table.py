@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.checks import check_choice
-from noisewise.core.support.ranges import COUNT, check_count_within
-from noisewise.core.support.text import printable
+from noisewise.core.checks import COUNT, check_choice, check_count_within
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.interval_texts import at_level, level_among
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.error_bars import read_measured

@@ -7,8 +7,8 @@ earlier group wins, two columns of the same group are refused, so that nothing a
 import re
 from collections.abc import Mapping, Sequence
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.text import printable
+from noisewise.core.checks import nearest
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.headers import columns_called, split_unit
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 

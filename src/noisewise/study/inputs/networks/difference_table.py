@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import printable
+from noisewise.core.blocks import Floats
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.interval_texts import at_level, level_among
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.error_bars import Measured, read_measured

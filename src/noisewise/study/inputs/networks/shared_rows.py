@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.networks.column_roles import STUDY, plain
 from noisewise.study.inputs.networks.network_rows import listed

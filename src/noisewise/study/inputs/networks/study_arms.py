@@ -22,9 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.model.dense import Floats
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import number, percent
+from noisewise.core.blocks import Floats
+from noisewise.core.text import number, percent, printable
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 
 #: By which part of a standard error, or of its square, rows may disagree besides rounding, without a word ...

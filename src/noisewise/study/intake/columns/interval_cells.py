@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from noisewise.core.support.text import printable
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.interval_texts import ends_of, level_among
 from noisewise.study.inputs.error_bars import USUAL_LEVEL
 from noisewise.study.intake.columns.mapping import Mapped

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from noisewise.core.support.checks import nearest
+from noisewise.core.checks import nearest
 from noisewise.study.inputs.dialects.headers import columns_called, key_of
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.intake.roles import ERROR_COLUMNS, FOR_PEOPLE, ROLE

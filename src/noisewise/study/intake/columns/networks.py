@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.checks import check_choice
+from noisewise.core.checks import check_choice
 from noisewise.study.inputs.dialects.headers import columns_called
 from noisewise.study.inputs.dialects.wording import Wording
 from noisewise.study.inputs.networks.arm_table import LOG_ODDS, arm_columns, read_arms

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.core.support.text import printable
-from noisewise.core.support.words import counted
+from noisewise.core.text import counted, printable
 from noisewise.study.inputs.dialects.wording import PYTHON, Wording
 from noisewise.study.inputs.read_table import ReadTable
 from noisewise.study.intake.columns.understanding import Understood

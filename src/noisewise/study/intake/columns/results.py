@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from noisewise.core.support.checks import nearest
-from noisewise.core.support.text import printable
+from noisewise.core.checks import nearest
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.headers import columns_called
 from noisewise.study.inputs.number_columns import plain_numbers
 from noisewise.study.inputs.read_table import ReadTable

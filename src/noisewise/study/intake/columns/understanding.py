@@ -11,8 +11,8 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from noisewise.core.support.checks import check_choice, nearest
-from noisewise.core.support.text import printable
+from noisewise.core.checks import check_choice, nearest
+from noisewise.core.text import printable
 from noisewise.study.inputs.dialects.decimals import NumberColumns, looks_numeric, read_numbers
 from noisewise.study.inputs.dialects.headers import columns_called, split_unit
 from noisewise.study.inputs.dialects.number_texts import COMMA, POINT

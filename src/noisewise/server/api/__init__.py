@@ -1,1 +1,0 @@
-"""The JSON interface, `/api/v1`."""

@@ -1,0 +1,255 @@
+"""The JSON interface, made from the declarations: a route for each operation, and its description."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, FastAPI, Query, Request
+from fastapi.openapi.utils import get_openapi
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from noisewise.core.refusals import JSON, RefusedError
+from noisewise.core.remarks import heard_warnings
+from noisewise.operations.schemas import Given, StrictlyGiven, answer_model, given_model
+from noisewise.operations.table import Operation, Param, load_table
+from noisewise.operations.words import speaking
+from noisewise.server.answers import (
+    REFUSALS,
+    UNCHANGED,
+    AnyObject,
+    ProblemDocument,
+    StudyName,
+    answer,
+    name_in,
+    name_in_path,
+    unchanged,
+)
+from noisewise.server.auth.roles import Visitor, needs
+from noisewise.server.bodies import JsonBodyRoute
+from noisewise.server.changes import IfMatch, Key, Replays, change, check_key, warnings_in
+from noisewise.server.long_answers import TASKS, accepted, computed
+from noisewise.server.open_studies import OpenStudies, ServedStore
+from noisewise.server.problems import ProblemError
+from noisewise.server.shares import SHARED, SHARES
+from noisewise.server.stream import EventStreams
+from noisewise.server.tables import REBUILDING, TABLES
+from noisewise.server.tasks import LongTasks
+from noisewise.study.log.events import Event
+from noisewise.study.running.owners import is_mark
+from noisewise.study.study import Study
+
+PREFIX = "/api/v1"
+HEALTH = APIRouter(tags=["watching"], responses=REFUSALS)
+Said = dict[str, Any]
+
+
+def add_api(app: FastAPI, studies: OpenStudies) -> None:
+    """Give an app the interface, and what it needs."""
+    app.state.replays = Replays()
+    app.state.streams = EventStreams(studies)
+    app.state.tasks = LongTasks(studies)
+    api = APIRouter(prefix=PREFIX)
+    for op in load_table().values():
+        if "http" in op.on:
+            api.include_router(routes_of(op))
+    for by_hand in (TASKS, REBUILDING, TABLES, SHARES):
+        api.include_router(by_hand)
+    app.include_router(api)
+    app.include_router(SHARED)
+    app.include_router(HEALTH)
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
+
+
+def routes_of(op: Operation) -> APIRouter:
+    """The routes of an operation: changes are posted, looks are got.
+
+    What a look needs may be too much for an address: then it can be posted as well. One that takes long is
+    begun by that, as a task.
+    """
+    router = APIRouter(route_class=JsonBodyRoute, responses=REFUSALS, tags=[op.group.lower()])
+    place = f"/studies{'' if op.opens == 'store' else '/{study}'}{f'/{op.path}' if op.path else ''}"
+    about: dict[str, Any] = {} if op.opens == "store" else {"study": (str, ...), "event": (int, ...)}
+
+    def add(method: str, endpoint: Callable[..., Any], status: int, suffix: str = "", **more: Any) -> None:
+        router.add_api_route(
+            place, endpoint, methods=[method], status_code=status, operation_id=f"{op.name}{suffix}",
+            summary=op.help.partition("\n")[0], description=op.help,
+            **{"response_model": answer_model(op.outcome, about)} | more,
+        )  # fmt: skip
+
+    large = [param for param in shown(op) if not param.fits_query]
+    if op.writes:
+        also = {200: {"description": "Only tried."}} if op.opens == "store" and op.status != 200 else {}
+        add("POST", changing(op), op.status, responses=also)
+        return router
+    add("GET", looking(op), op.status, responses=UNCHANGED if op.opens != "store" else {})
+    if op.long:
+        add("POST", looking(op, posted=True), 202, "_begin", response_model=AnyObject)
+    elif large:
+        add("POST", looking(op, posted=True), 200, "_posted")
+    return router
+
+
+def shown(op: Operation) -> list[Param]:
+    """The parameters of an operation that mean something on another machine."""
+    return [param for param in op.params.values() if not param.form.local]
+
+
+def done(op: Operation, opened: Any, said: Said) -> dict[str, Any]:
+    """Do it, and return the document that ``--json`` prints."""
+    speaking.set(JSON)
+    found: dict[str, Any] = op(opened, **said).to_dict()
+    return found
+
+
+def changing(op: Operation) -> Callable[..., Response]:
+    """The endpoint of an operation that writes."""
+    body_model: Any = given_model(op, shown(op), StrictlyGiven)
+    role: Any = Depends(needs(op.role))
+
+    def change_study(
+        request: Request, study: StudyName, body: body_model, visitor: Annotated[Visitor, role],
+        if_match: IfMatch = None, key: Key = None,
+    ) -> Response:  # fmt: skip
+        said = allowed(op, body.said(), visitor)
+        sign(op, said, visitor)
+        if key is not None and give_keys(op, said, check_key(key)):
+            key = None  # the log knows the measurements by it
+
+        def act(opened: Study) -> Said:
+            return {**done(op, opened, said), "event": opened.n_events}
+
+        def again(opened: Study, written: list[Event]) -> Said:
+            return {**({} if op.again is None else op.again(written)), "event": opened.n_events}
+
+        return change(
+            request, study, visitor, act, body=body, status=op.status, if_match=if_match, key=key, again=again
+        )
+
+    def change_store(request: Request, body: body_model, visitor: Annotated[Visitor, role]) -> Response:
+        studies: OpenStudies = request.app.state.studies
+        studies.check_writable()
+        said = allowed(op, body.said(), visitor)
+        with heard_warnings() as heard:
+            content = done(op, ServedStore(studies), said)
+        if said.get("dry_run"):
+            return answer(content | warnings_in(heard))
+        name = content["study"]
+        content |= {"event": studies.number(name), **warnings_in(heard)}
+        place = f"{request.scope.get('root_path', '')}{PREFIX}/studies/{quote(name_in_path(name), safe='')}"
+        headers = {"Location": place} if op.status == 201 else {}
+        return answer(content, op.status, event=content["event"], headers=headers)
+
+    return change_store if op.opens == "store" else change_study
+
+
+def allowed(op: Operation, said: Said, visitor: Visitor) -> Said:
+    """What was said; parameters that need another role, and more than others can wait for, are refused."""
+    for name, value in said.items():
+        needed = op.params[name].form.needs
+        if needed is not None and value and (visitor.role or 0) < needed:
+            raise ProblemError(403, f'"{name}" needs the role {needed.word} here.')
+        if name in op.most and isinstance(value, int) and value > op.most[name]:
+            problem = "must be at most {most:,} for a server, where others wait meanwhile"
+            raise RefusedError(name, problem, got=value, most=op.most[name])
+    return said
+
+
+def sign(op: Operation, said: Said, visitor: Visitor) -> None:
+    """Say who it was: the holder of the token; without tokens, whoever the request names.
+
+    Behind the name is the mark of a run, if it is for one: by that the next run on that machine finds what a
+    run that was killed has left.
+    """
+    rows = said["results"] if op.name == "tell_all" else [said] if "by" in op.params else []
+    for row in rows if visitor.name is not None else []:
+        given = row.get("by")
+        is_run = op.name == "ask" and given is not None and is_mark(given)
+        row["by"] = f"{visitor.name}: {given}" if is_run else visitor.name
+
+
+def give_keys(op: Operation, said: Said, key: str) -> bool:
+    """Let the request's key be that of its measurements; returns whether they have any."""
+    if op.name == "tell_all":
+        for number, row in enumerate(said["results"], start=1):
+            row.setdefault("key", f"{key}/{number}")
+        return True
+    if "key" in op.params and said.setdefault("key", key) != key:
+        raise ProblemError(422, '"key" and Idempotency-Key must be the same, or one of them left out.')
+    return "key" in op.params
+
+
+def looking(op: Operation, *, posted: bool = False) -> Callable[..., Any]:
+    """The endpoint of an operation that only looks, with its parameters in the address or in a body."""
+    params = [param for param in shown(op) if posted or param.fits_query]
+    model = given_model(op, params, StrictlyGiven if posted else Given)
+    given: Any = model if posted else Annotated[model, Query()]
+    role: Any = Depends(needs(op.role))
+
+    async def look_at_study(
+        request: Request, study: StudyName, asked: given, visitor: Annotated[Visitor, role]
+    ) -> Response:
+        said = read_texts(op, asked.said())
+        if op.long:
+            return await (accepted if posted else computed)(request, study, visitor, op.name, said)
+        return await run_in_threadpool(look, request, name_in(study), partial(done, op, said=said))
+
+    def look_at_store(request: Request, asked: given, visitor: Annotated[Visitor, role]) -> Response:
+        return answer(done(op, ServedStore(request.app.state.studies), asked.said()))
+
+    return look_at_store if op.opens == "store" else look_at_study
+
+
+def read_texts(op: Operation, said: Said) -> Said:
+    """What was said; amounts in an address are texts, and read as if they were typed."""
+    for name, value in said.items():
+        typed = op.params[name].typed
+        if isinstance(value, str) and typed is not None:
+            said[name] = typed.read(value)
+    return said
+
+
+def look(request: Request, name: str, at: Callable[[Study], Said]) -> Response:
+    """Look at a study, unless the visitor has seen this version."""
+    studies: OpenStudies = request.app.state.studies
+    with studies.use(name) as opened:
+        number = opened.n_events
+        if (same := unchanged(request, number)) is not None:
+            return same
+        return answer({"study": opened.name, "event": number, **at(opened)}, event=number)
+
+
+@HEALTH.get("/healthz", response_model=AnyObject)
+async def healthz() -> Response:
+    """Whether the server is alive."""
+    return answer({"alive": True})
+
+
+@HEALTH.get("/readyz", response_model=AnyObject)
+def readyz(request: Request) -> Response:
+    """Whether the store can be read and the server is not about to end."""
+    streams: EventStreams = request.app.state.streams
+    if streams.stopping.is_set():
+        raise ProblemError(503, "the server is about to end.")
+    request.app.state.studies.names()
+    return answer({"ready": True})
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """OpenAPI 3.1 of all routes: with the tokens, and with our problem documents in the place of others."""
+    if app.openapi_schema is None:
+        schema = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes,
+            servers=[{"url": app.root_path}] if app.root_path else None,
+        )  # fmt: skip
+        parts = schema.setdefault("components", {})
+        schemas = parts.setdefault("schemas", {})
+        schemas["Problem"] = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        schema["security"] = [{"token": []}]
+        app.openapi_schema = schema
+    return app.openapi_schema

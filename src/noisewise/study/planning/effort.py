@@ -1,7 +1,0 @@
-"""How much work plans and ledgers take unless another number is asked for."""
-
-#: Futures of a plan: the second smallest and the second largest count of 19 are the ends of a band that holds
-#: four of five studies.
-FUTURES = 19
-#: Looks at the bound in a ledger, at most.
-MOST_LOOKS = 400
