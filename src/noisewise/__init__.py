@@ -158,7 +158,6 @@ __all__ = [
     "transductive_design",
     "vaee",
     "vagd",
-    "vage",
 ]
 
 #: The names by the module that has them; a test holds that these are the imports above.

@@ -210,11 +210,14 @@ def _tables(
 ) -> "tuple[OptionCatalogue, Understood | None]":  # fmt: skip
     """The catalogue of a new study, and its first measurements if there are any."""
     from noisewise.study.inputs.catalogue_table import read_catalogue
+    from noisewise.study.inputs.tables import is_plain_list
 
     uses_features = facts_of(model).uses_features
     id, cost = roles.get("option"), roles.pop("cost", None)
     if results is None and (other := next((role for role in roles if role != "option"), None)) is not None:
         raise ValueError(f"`roles` may name option and cost where there are no results; got {other!r}.")
+    if options is not None and results is not None and is_plain_list(options):
+        id = None  # the role is about the results
     understood = None if results is None else _understood(results, features, cost, roles, reading)
     if options is None:
         options, id = _options_of(understood, features, cost, uses_features)

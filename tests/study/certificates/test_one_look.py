@@ -73,7 +73,7 @@ def test_there_is_no_way_back():
         study.switch(final=False)
     with pytest.raises(ValueError, match="hold for one look only already"):
         study.switch(final=True)
-    with pytest.raises(TypeError, match="`final` must be True or False"):
+    with pytest.raises(TypeError, match="`final` must be true or false"):
         study.switch(final="twice")
     assert len(study.events()) == length
 

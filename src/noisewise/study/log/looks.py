@@ -49,7 +49,7 @@ def switched_looks(state: State, final: Any) -> dict[str, str]:
     if final is None:
         return {}
     if not isinstance(final, bool):
-        raise TypeError(f"`final` must be True or False; got {final!r}.")
+        raise TypeError(f"`final` must be true or false; got {final!r}.")
     looks = ONCE if final else ANY_TIME
     if looks == state.looks:
         raise ValueError(f"nothing would change: bounds of this study hold {in_words(looks)} already.")

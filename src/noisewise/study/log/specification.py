@@ -230,7 +230,7 @@ def check_question(
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
     if not isinstance(final, bool):
-        raise TypeError(f"`final` must be True or False; got {final!r}.")
+        raise TypeError(f"`final` must be true or false; got {final!r}.")
     unit = None if unit is None else check_text("unit", unit, most=UNIT_LENGTH)
     goal = check_choice("goal", goal, GOALS)
     reading = ValueScale(check_choice("scale", scale, SCALES) == LOG, goal, unit)

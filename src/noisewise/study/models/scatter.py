@@ -286,7 +286,7 @@ def _without_scatter(sums: OwnReadings) -> list[str]:
         return [
             "all readings of an option agree to the last digit: say the resolution of values "
             "(noise_floor= for a "
-            'table, errors="floor=..." for a study)'
+            'table, errors="floor=SIZE" for a study)'
         ]
     if not (sums.readings > 1.0).any():
         return ["every option has a single reading and no error bar: give se=, or read some options again"]
