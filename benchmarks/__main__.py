@@ -1,5 +1,8 @@
 """Run the benchmarks: ``python -m benchmarks [names] [--out bench.json] [--on ADDRESS]``.
 
+``python -m benchmarks rivals`` plays other packages in the worlds of docs/comparisons.md; with ``--page`` it
+prints the tables of that page.
+
 Most of them time something, and do it here. Those that only simulate, and count what came out, can do it on a
 Dask cluster: ``--on`` is the address of its scheduler, or its scheduler file.
 """
@@ -8,6 +11,7 @@ import argparse
 import importlib
 import json
 import platform
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,32 +24,28 @@ import noisewise as nw
 NAMES = (
     "rules",
     "designs",
-    "transductive",
-    "infinite_sets",
     "heavy_tails",
     "vage",
     "precision_tracking",
     "restarts",
+    "studies",
     "study",
-    "planning",
-    "ask_times",
-    "certificate_times",
-    "deviation",
-    "storage",
     "running",
-    "workers",
     "serving",
     "remote",
-    "flips",
+    "faults",
     "adversaries",
     "coverage",
     "coverage_kinds",
     "evidence_events",
     "one_look",
+    "exactness",
+    "beside_oracle",
     "small_tables",
     "items",
     "commands",
     "advice",
+    "gate",
 )
 #: Benchmarks of simulations in which nothing is timed, or little, which stays here.
 SWEEPS = ("restarts", "vage")
@@ -53,6 +53,14 @@ SWEEPS = ("restarts", "vage")
 
 def main() -> None:
     """Measure, print a table, write JSON."""
+    if sys.argv[1:2] == ["rivals"]:
+        from benchmarks.rivals import page, plays
+
+        if sys.argv[2:] == ["--page"]:
+            print(page.figures(page.load()))
+        else:
+            plays.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"which ones; default: {' '.join(NAMES)}")
     parser.add_argument("--out", type=Path, help="write the figures as JSON")

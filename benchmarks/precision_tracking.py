@@ -15,8 +15,6 @@ from noisewise.simulation.arena import CELLS, CERTIFIED_AT
 
 #: 2000 runs per cell at the first target take 80 minutes on two cores.
 RUNS = int(os.environ.get("NOISEWISE_TRACKING_RUNS", "20"))
-#: Plain runs need no compiler; with many runs per cell compiling pays.
-COMPILED = os.environ.get("NOISEWISE_TRACKING_COMPILED", "0") == "1"
 HORIZON = 400
 DELTA = 0.05
 #: What is certified, in units of dim/√S: what the arena asks for, and half of it.
@@ -44,7 +42,6 @@ def in_cell(cell, target: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, in
             stop="gap",
             eps=eps,
             checkpoints=range(1, HORIZON + 1),
-            compiled=COMPILED,
         )
         for policy in policies
     )

@@ -3,18 +3,15 @@
 Both run the same replications in processes of their own, in turn, on one thread.
 """
 
-import json
 import math
 import statistics
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 from tools.oracle import make_oracle
 
 import noisewise as nw
-from benchmarks.timing import Row
+from benchmarks.timing import Player, Row
 
 #: Actions, features and rounds.
 SIZES = ((20, 3, 1000), (100, 10, 500), (1000, 20, 200), (10_000, 50, 40))
@@ -25,33 +22,6 @@ FEW_FEATURES = ("voful", "voful2")
 #: Rules that were written for a compiler, and how long they may take beside before.
 HEAVY = {"top_two_thompson": 0.6, "bayes_gap": 0.6, "linnats_unknown": 0.6, "save": 0.6}
 ON_SETS = ("vaee", "weighted_oful", "linear_thompson", "robust_vaee", "oful", "greedy")
-
-
-class Player:
-    """A process that runs replications."""
-
-    def __init__(self, python: str) -> None:
-        script = Path(__file__).with_name("rounds_player.py")
-        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        self._process = subprocess.Popen([python, "-P", str(script)], **pipes)
-
-    def play(self, case: dict[str, Any]) -> float:
-        """Microseconds a round; NaN if it is refused."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(case) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        if isinstance(answer, str):
-            print(case, answer, file=sys.stderr)
-            return math.nan
-        return float(answer)
-
-    def end(self) -> None:
-        """Stop the process."""
-        assert self._process.stdin
-        self._process.stdin.close()
-        self._process.wait()
 
 
 def cases() -> list[tuple[str, dict[str, Any], float]]:
@@ -76,7 +46,7 @@ def cases() -> list[tuple[str, dict[str, Any], float]]:
 
 def rows() -> list[Row]:
     """A row for each case, and geometric means."""
-    ours, theirs = Player(sys.executable), Player(str(make_oracle()))
+    ours, theirs = (Player(python, "rounds_player.py") for python in (sys.executable, str(make_oracle())))
     found, ratios = [], {}
     for name, case, most in cases():
         pairs = [(ours.play(case), theirs.play(case)) for _ in range(1 + TURNS)][1:]

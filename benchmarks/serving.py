@@ -1,13 +1,10 @@
-"""The server under load: tells and asks of eight clients, kills, its start, its memory and its pages.
+"""The server under load: what tells of eight clients cost beside tells to the store, and kills under load.
 
-Clients are processes that keep their connection, as workers do. Beside it, where it is installed, optuna
-(`benchmarks.serving_rivals`).
+Clients are processes that keep their connection, as workers do.
 """
 
 import http.client
 import json
-import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,14 +17,9 @@ import numpy as np
 from tests.support.servers import ServerProcess
 
 import noisewise as nw
-from benchmarks.serving_pages import page_rows
-from benchmarks.serving_rivals import SHOWN, TURNS, beside, rate_of, together
 from benchmarks.timing import Row
 
 CLIENTS, TELLS, KILLS = 8, 300, 10
-#: Asks of one client on a study with many options, and how many these are.
-ASKS, OPTIONS, FEATURES = 150, 1000, 8
-STUDIES, MEASUREMENTS, MANY = 20, 10_000, 100_000
 TELL = "/api/v1/studies/{}/tells"
 
 
@@ -35,54 +27,28 @@ def rows() -> list[Row]:
     """All figures."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        return [
-            _start(home / "start.db"),
-            *_tells(home / "tells.db"),
-            _kills(home / "kills.db"),
-            _asks(home / "asks.db"),
-            _memory(home / "memory.db"),
-            *page_rows(home / "pages.db"),
-            *beside(home / "optuna.db", _both(home / "both.db"), _shown(home / "shown-by-us.db")),
-        ]
-
-
-def _start(store: Path) -> Row:
-    """From the command to the first answer."""
-    _simple(store)
-    found = []
-    for _ in range(5):
-        began = time.perf_counter()
-        with ServerProcess(store) as server:
-            server.get("/healthz")
-            found.append(time.perf_counter() - began)
-    return Row(
-        "start to first answer, the quickest of five",
-        min(found),
-        "s",
-        1.5,
-        detail=f"median {statistics.median(found):.2f} s",
-    )
+        return [*_tells(home / "tells.db"), _kills(home / "kills.db")]
 
 
 def _tells(store: Path) -> list[Row]:
-    """Eight clients that tell as fast as they can."""
+    """Eight clients that tell as fast as they can, beside one process with the store."""
     _simple(store)
+    study, began = nw.load_study(store, "s"), time.perf_counter()
+    for number in range(TELLS):
+        study.tell(option=f"o{number % 20}", value=0.1 * number, se=1.0, key=str(number))
+    direct = TELLS / (time.perf_counter() - began)
     with ServerProcess(store) as server:
-        began = time.perf_counter()
-        answers = _clients(server.port, [("tell", str(TELLS), str(who)) for who in range(CLIENTS)])
-        seconds = time.perf_counter() - began
-    times = np.concatenate([one["seconds"] for one in answers])
-    rate = rate_of(answers)
-    told = nw.load_study(store, "s").n_measurements
-    detail = f"{told} told of {CLIENTS * TELLS}, {seconds:.1f} s with the start of clients; {_load()}"
+        answers = together([_client(server.port, "tell", str(TELLS), str(who)) for who in range(CLIENTS)])
+    times, rate = np.concatenate([one["seconds"] for one in answers]), rate_of(answers)
+    told, high = nw.load_study(store, "s").n_measurements, float(np.quantile(times, 0.99))
+    detail = f"{rate:.0f} a second; {told - TELLS} of {CLIENTS * TELLS} were recorded"
     return [
-        Row("tells of eight clients", rate, "/s", 300, at_least=True, detail=detail),
+        Row("tells of eight clients, over those of one process", rate / direct, "x", 0.5, True, detail),
         Row(
-            "99th percentile of a tell",
-            1000 * _high(times),
-            "ms",
-            150,
-            detail=f"median {1000 * np.median(times):.1f}",
+            "99th percentile of the wait for a tell, over the median",
+            high / float(np.median(times)),
+            "x",
+            6.0,
         ),
     ]
 
@@ -116,75 +82,23 @@ def _kills(store: Path) -> Row:
     )
 
 
-def _asks(store: Path) -> Row:
-    """One client asks and tells a study whose linear model does not fit."""
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(OPTIONS, FEATURES))
-    values = features @ np.linspace(1.0, 0.25, FEATURES) + rng.normal(size=OPTIONS)
-    names = [f"o{k}" for k in range(OPTIONS)]
-    table = {"id": names, **{f"f{j}": features[:, j] for j in range(FEATURES)}}
-    study = nw.create_study(store, name="s", options=table, model="linear", eps=0.05)
-    k = rng.integers(OPTIONS, size=400)
-    noisy = values[k] + 0.3 * rng.standard_normal(k.size)
-    study.tell_many({"option": [names[i] for i in k], "value": noisy, "se": [0.3] * k.size})
-    assert study.certificate().withheld, "the model is meant not to fit"
-    with ServerProcess(store) as server:
-        (answer,) = _clients(server.port, [("ask", str(ASKS), "0")])
-    times = np.array(answer["seconds"])[5:]  # after the first ones, which load what asking needs
-    return Row(
-        f"99th percentile of an ask at {OPTIONS} options, misfitting",
-        1000 * _high(times),
-        "ms",
-        250,
-        detail=f"median {1000 * np.median(times):.0f}, first {1000 * answer['seconds'][0]:.0f}; {_load()}",
-    )
+def rate_of(answers: Sequence[dict[str, Any]]) -> float:
+    """How many a second there were while all clients were at it."""
+    begun, ended = max(one["began"] for one in answers), min(one["ended"] for one in answers)
+    within = sum(sum(begun <= at <= ended for at in one["at"]) for one in answers)
+    return within / (ended - begun)
 
 
-def _memory(store: Path) -> Row:
-    """All studies opened by a list of them."""
-    rng = np.random.default_rng(0)
-    names = [f"o{k}" for k in range(100)]
-    for number in range(STUDIES):
-        study = nw.create_study(store, name=f"s{number}", options=names, eps=0.1)
-        k = rng.integers(100, size=MEASUREMENTS)
-        noisy = k / 100 + rng.standard_normal(k.size)
-        study.tell_many({"option": [names[i] for i in k], "value": noisy, "se": [1.0] * k.size})
-    with ServerProcess(store) as server:
-        began = time.perf_counter()
-        listed = json.loads(server.get(f"/api/v1/studies?limit={STUDIES}"))["studies"]
-        seconds = time.perf_counter() - began
-        assert [one["measurements"] for one in listed] == [MEASUREMENTS] * STUDIES
-        status = Path(f"/proc/{server.process.pid}/status").read_text()
-    used = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
-    detail = f"{STUDIES} studies of {MEASUREMENTS:,}, listed for the first time in {seconds:.1f} s"
-    return Row("memory with all studies open", used / 1024, "MB", 250, detail=detail)
-
-
-def _both(store: Path) -> float:
-    """Asks and tells a second of eight clients."""
-    _simple(store)
-    with ServerProcess(store) as server:
-        assert Client(server.port).post(
-            "/api/v1/studies/s/asks", {"dry_run": True}
-        )  # loads what asking needs
-        return rate_of(_clients(server.port, [("ask", str(TURNS), str(who)) for who in range(CLIENTS)]))
-
-
-def _shown(store: Path) -> float:
-    """Seconds for the state of a study and a page of its measurements, the quickest of three."""
-    rng = np.random.default_rng(0)
-    names = [f"o{k}" for k in range(100)]
-    study = nw.create_study(store, name="s", options=names, eps=0.1)
-    k = rng.integers(100, size=SHOWN)
-    study.tell_many({"option": [names[i] for i in k], "value": k + 0.0, "se": [1.0] * SHOWN})
-    with ServerProcess(store) as server:
-        found = []
-        for _ in range(3):
-            began = time.perf_counter()
-            server.get("/api/v1/studies/s")
-            server.get("/api/v1/studies/s/measurements?limit=100")
-            found.append(time.perf_counter() - began)
-    return min(found)
+def together(processes: Sequence["subprocess.Popen[str]"]) -> list[dict[str, Any]]:
+    """Let clients that are loaded begin at once, and hear what they say in the end."""
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return [json.loads(process.communicate()[0]) for process in processes]
 
 
 def _simple(store: Path) -> None:
@@ -198,18 +112,6 @@ def _client(port: int, *arguments: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         text=True,
     )
-
-
-def _clients(port: int, each: Sequence[tuple[str, ...]]) -> list[dict[str, Any]]:
-    return together([_client(port, *arguments) for arguments in each])
-
-
-def _high(times: Any) -> float:
-    return float(np.quantile(times, 0.99))
-
-
-def _load() -> str:
-    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
 
 
 class Client:
@@ -245,16 +147,9 @@ def client(port: int, what: str, count: int, who: str) -> dict[str, Any]:
     seconds, at, began = [], [], time.time()
     for number in range(count):
         start = time.perf_counter()
-        if what == "tell":
-            body = {"option": f"o{number % 20}", "value": 0.1 * number, "se": 1.0, "key": f"{who} {number}"}
-            assert session.post(TELL.format("s"), body) is not None
-            seconds.append(time.perf_counter() - start)
-        else:
-            answer = session.post("/api/v1/studies/s/asks", {})
-            assert answer is not None
-            seconds.append(time.perf_counter() - start)
-            job = answer["jobs"][0]["id"]
-            assert session.post(TELL.format("s"), {"job": job, "value": 1.0, "se": 0.3}) is not None
+        body = {"option": f"o{number % 20}", "value": 0.1 * number, "se": 1.0, "key": f"{who} {number}"}
+        assert session.post(TELL.format("s"), body) is not None
+        seconds.append(time.perf_counter() - start)
         at.append(time.time())
     return {"seconds": seconds, "at": at, "began": began, "ended": time.time()}
 

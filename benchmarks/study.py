@@ -1,26 +1,24 @@
-"""Studies: how often the printed certificate is true, when the check fires, and how long things take."""
+"""Studies: how often the printed certificate is true, and when the check fires."""
 
 import statistics
-import time
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from tests.support.logs import append
+from tests.support import simulated_deviations as deviations
 from tests.support.simulated_studies import WORLDS, chi_square, coverage
 
-import noisewise as nw
-from benchmarks.timing import Row, seconds
-from benchmarks.worlds import many_options
+from benchmarks.timing import Row
 
 STUDIES = 1000
 #: Misses of 1000 studies at 5 % that a true certificate exceeds with probability below 1e-6.
 MOST_MISSES = 86
+#: Sets of 200 measurements with extra scatter.
+SETS = 200
 
 
 def rows() -> list[Row]:
     """Everything an issue could ask for."""
-    return [*_coverage_rows(), *_check_rows(), *_speed_rows()]
+    return [*_coverage_rows(), *_check_rows(), *_deviation_rows(), *_seldom_rows(), *_scatter_rows()]
 
 
 def _coverage_rows() -> Iterator[Row]:
@@ -48,51 +46,37 @@ def _check_rows() -> Iterator[Row]:
         )
 
 
-def _speed_rows() -> Iterator[Row]:
-    rng = np.random.default_rng(0)
-    n, told = 1000, 100_000
-    frame, values = many_options(rng, n)
-    names = frame["id"].to_list()
-    for model in ("independent", "linear"):
-        store = nw.MemoryStorage()
-        nw.create_study(store, options=frame, model=model, eps=0.5)
-        picked, noise = rng.integers(n, size=told), rng.standard_normal(told)
-        bodies = [_body(names[k], float(values[k] + noise[i])) for i, k in enumerate(picked)]
-        append(store, "study", *(("tell", body) for body in bodies))
-        taken = [seconds(lambda store=store: nw.load_study(store).certificate()) for _ in range(3)]
+def _deviation_rows() -> Iterator[Row]:
+    for name in deviations.WORLDS:
+        stopped, missed, ever, looks = deviations.coverage(name, STUDIES)
         yield Row(
-            name=f"replay {told:,} measurements to a certificate, {model}",
-            figure=statistics.median(taken),
-            unit="s",
-            target=2.0,
-            detail=f"{n} options, no snapshot",
-        )
-        study = nw.create_study(options=frame, model=model, eps=0.05)
-        some = picked[:3000]
-        told_values = values[some] + noise[: some.size]
-        study.tell_many({"option": [names[k] for k in some], "value": told_values, "se": np.ones(some.size)})
-        asked = []
-        for _ in range(20):
-            start = time.perf_counter()
-            (job,) = study.ask()
-            asked.append(time.perf_counter() - start)
-            study.tell(job, 1.0, se=1.0)
-        yield Row(
-            name=f"ask, {n} options, {model}",
-            figure=1e3 * statistics.median(asked),
-            unit="ms",
-            target=50.0,
-            detail="after 3,000 measurements, certificate and reasons included",
+            name=f"certificate, {name}: misses when stopping",
+            figure=missed,
+            unit=f"of {STUDIES}",
+            target=MOST_MISSES,
+            detail=f"{stopped} stopped after a median of {looks:g}; {ever} were false at any look",
         )
 
 
-def _body(option: str, value: float) -> dict[str, Any]:
-    return {
-        "option": option,
-        "value": value,
-        "kind": "known",
-        "sigma": 1.0,
-        "shown": 1.0,
-        "readings": 1,
-        "scatter": 0.0,
-    }
+def _seldom_rows() -> Iterator[Row]:
+    found = [deviations.seldom(seed) for seed in range(SETS)]
+    yield Row(
+        name="certificate, size estimated with errors above it: misses when stopping",
+        figure=sum(one.missed for one in found),
+        unit=f"of {SETS}",
+        target=0.05 * SETS,
+        detail=f"{sum(one.stopped for one in found)} stopped; the size was estimated as 0 in "
+        f"{sum(one.estimated == 0.0 for one in found)}",
+    )
+
+
+def _scatter_rows() -> Iterator[Row]:
+    for model in ("independent", "linear", "linear+deviation"):
+        found = np.array([deviations.estimated_scatter(model, seed) for seed in range(SETS)])
+        yield Row(
+            name=f"extra scatter at 200 measurements, {model}: median error",
+            figure=100.0 * float(np.median(np.abs(found / 0.4 - 1.0))),
+            unit="%",
+            target=20.0,
+            detail=f"{SETS} sets; median estimate {np.median(found):.3f}, truth 0.4",
+        )

@@ -1,6 +1,6 @@
 """The tables of docs/comparisons.md, from the runs kept in docs/comparisons.json.
 
-``python -m benchmarks.rivals.page`` prints them.
+``python -m benchmarks rivals --page`` prints them.
 """
 
 import json
@@ -148,7 +148,3 @@ def figures(kept: dict[str, Any]) -> str:
     if left:
         lines += ["", "## Not played", "", *left]
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(figures(load()))

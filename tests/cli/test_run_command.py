@@ -141,8 +141,12 @@ def test_columns_come_from_the_study_or_from_the_table():
         return sorted(line.split()[0] for line in lines)
 
     study = nw.create_study(
-        "c.db", options="t.csv", roles={"option": "name"}, model="independent",
-        features=["size", "lr", "kind"], eps=9.0
+        "c.db",
+        options="t.csv",
+        roles={"option": "name"},
+        model="independent",
+        features=["size", "lr", "kind"],
+        eps=9.0,
     )
     study.add_options(
         pl.DataFrame({"name": ["E"], "lr": [0.5], "size": [16.5], "kind": ["big"], "cost": [3.0]})

@@ -22,6 +22,7 @@ LINES = {
     "status": ["@ -s s", "@", "@ -s none", "@ -s empty"],
     "certify": ["@ -s s", "@ -s s --out #c.json", "@ -s s --verify #c.json", "@ -s s --verify table.csv"],
     "check": ["@ -s s"],
+    "gate": ["@ -s s --candidate A --baseline B", "@ -s s --candidate A --baseline A"],
     "worth": ["@ -s s", "@ -s s --by block", "@ -s s --by colour"],
     "plan": ["@ -s s --paths 3", "@ -s s --paths 3 --sigma 0.1", "@ -s s --eps -1"],
     "report": ["@ -s s --out #r.html", "@ -s s --out #r.txt"],

@@ -1,6 +1,6 @@
 """Random bits of a store's file turned over: none may change an answer in silence.
 
-The tests turn some of them, one at a time; ``python -m benchmarks flips`` turns a thousand.
+The tests turn some of them, one at a time; ``python -m benchmarks faults`` turns a thousand.
 """
 
 import collections

@@ -31,6 +31,7 @@ def table(**columns):
 CALLS = {
     "certificate": [lambda s: s.certificate(), lambda s: str(s.certificate())],
     "check": [lambda s: s.check(), lambda s: str(s.check())],
+    "compare": [lambda s: str(s.compare("A", "B")), lambda s: s.compare("B", "A", margin=0.5).to_dict()],
     "plan": [lambda s: s.plan(paths=4), lambda s: s.plan(0.1, paths=4), lambda s: s.plan(-1),
         lambda s: s.plan(nois=1)],
     "league": [

@@ -1,6 +1,6 @@
 """Many processes on one store, one of them killed again and again: nothing acknowledged may be lost.
 
-The tests run a small one; ``python -m benchmarks workers`` runs it in full on SQLite and on PostgreSQL.
+The tests run a small one; ``python -m benchmarks faults`` runs it in full on SQLite and on PostgreSQL.
 """
 
 import argparse

@@ -12,7 +12,7 @@ from noisewise.core.version import __version__
 from noisewise.operations.table import Group, load_table
 
 PURPOSE = "Find the best option from noisy measurements, when every measurement has its own error bar."
-READ = "read-table"
+READ, GATE_TABLE = "read-table", "gate-table"
 INTERRUPTED, WRONG_CALL, UNREACHABLE = 130, 2, 5
 
 
@@ -67,6 +67,8 @@ class Commands(click.Group):
             return OperationCommand(op)
         if name == READ:
             return FunctionCommand(name, load_function("noisewise.cli.table:read_table"), light=True)
+        if name == GATE_TABLE:
+            return FunctionCommand("gate", load_function("noisewise.cli.table:gate_table"), light=True)
         if name not in BY_HAND:
             return None
         one = BY_HAND[name]
@@ -96,6 +98,8 @@ class Commands(click.Group):
         known = args[0] in BY_HAND or args[0] in load_table() or args[0].startswith("-")
         if not known and (path.suffix in _ENDINGS or path.is_file()):
             return READ, self.get_command(context, READ), args
+        if args[0] == "gate" and any(Path(arg.partition("#")[0]).suffix in _ENDINGS for arg in args[1:2]):
+            return GATE_TABLE, self.get_command(context, GATE_TABLE), args[1:]
         if not known and args[0] != READ:
             raise ValueError(_unknown(args[0], self.list_commands(context)))
         return super().resolve_command(context, args)

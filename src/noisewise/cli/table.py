@@ -72,6 +72,37 @@ def read_table(
         leave("TABLE", WITHHELD)
 
 
+def gate_table(
+    table: Annotated[str, Arg("A file; results.xlsx#Sheet for one sheet.", metavar="TABLE")],
+    candidate: Annotated[str, Opt("The option that may replace the baseline.", metavar="OPTION")],
+    baseline: Annotated[str, Opt("The option it is compared with.", metavar="OPTION")],
+    margin: Annotated[str | None, Opt("The loss that does not matter.", metavar="AMOUNT")] = None,
+    map_: Annotated[
+        list[str] | None,
+        Opt("The column of a role; repeat it for more.", "--map", metavar="ROLE=COLUMN"),
+    ] = None,
+    where: Annotated[str | None, Opt("Read only the rows with this value.", metavar="COLUMN=VALUE")] = None,
+    goal: Annotated[str | None, Opt("Which value is best; default: by its name.", metavar="max|min")] = None,
+    confidence: Annotated[float, Opt("Confidence of the verdict.")] = 0.95,
+    markdown: Annotated[bool, Opt("Print Markdown for a pull request.", "--markdown")] = False,
+    json: Annotated[bool, Opt("Print JSON.", "--json")] = False,
+) -> None:
+    """Compare a candidate with a baseline in a finished table."""
+    from noisewise.operations.look import gate_outcome
+    from noisewise.study.tables.table import read_table as read
+
+    found = read(table, roles=split_roles(map_ or []), where=where).answer(goal=goal, confidence=confidence)
+    outcome = gate_outcome(found.study.compare(candidate, baseline, margin=size(margin)), markdown)
+    if json:
+        print_json("gate", outcome.to_dict() | {"reading": found.reading})
+    elif markdown:
+        click.echo("".join(outcome.text or []), nl=False)
+    else:
+        click.echo(_in_flags("\n".join([f"Read as: {found.reading}", *found.notes, *outcome.lines()])))
+    if outcome.code:
+        raise click.exceptions.Exit(outcome.code)
+
+
 def _report(answer: "TableAnswer", html: Path | None, json: bool) -> None:
     """Print the answer, write its page, and leave with its exit code."""
     if html is not None:

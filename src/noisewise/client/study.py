@@ -34,8 +34,8 @@ FROM_STATUS = {
 }  # fmt: skip
 #: Methods and properties that are computed here.
 METHODS_HERE = (
-    "analysis", "check", "events", "frame", "head_at", "league", "next_items", "plan", "read_from", "report",
-    "worth", "_repr_html_",
+    "analysis", "check", "compare", "events", "frame", "head_at", "league", "next_items", "plan", "read_from",
+    "report", "worth", "_repr_html_",
 )  # fmt: skip
 PROPERTIES_HERE = ("last_change", "plot", "specification")
 #: Error bars that can be given beside a value.

@@ -17,6 +17,7 @@ from noisewise.operations.words import said
 
 if TYPE_CHECKING:
     from noisewise.study import Certificate, Study
+    from noisewise.study.certificates.gate import Gate
 
 #: Exit codes, so that scripts can loop.
 DISAGREES, NOT_YET, WITHHELD = 1, 3, 4
@@ -219,6 +220,79 @@ def _verified(study: "Study", claimed: dict[str, Any]) -> ComparedOutcome:
     return ComparedOutcome(
         True, None, f"The log agrees{compared.about_time}: {compared.certificate.sentence}"
     )
+
+
+@dataclass
+class GateOutcome(Result):
+    """A candidate beside a baseline."""
+
+    study: str
+    candidate: str
+    baseline: str
+    verdict: str
+    passed: bool
+    sentence: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    margin: float | None
+    confidence: float
+    goal: str
+    counts: list[int]
+    counted: str
+    looks: str
+    pool: int | None
+    wider: list[float | None] | None
+    withheld: list[str]
+    approximate: list[str]
+    unit: str | None
+    scale: str | None
+    _comparison: Any = field(default=None, repr=False)
+    _markdown: bool = field(default=False, repr=False)
+
+    def lines(self) -> list[str]:
+        """Return the verdict and what it rests on."""
+        return [said(line) for line in self._comparison.sentences]
+
+    @property
+    def text(self) -> list[str] | None:
+        """The verdict as Markdown, if that was wanted."""
+        return [self._comparison.markdown()] if self._markdown else None
+
+    @property
+    def code(self) -> int:
+        """The exit code of the command."""
+        return 0 if self.passed else {"worse": DISAGREES, "withheld": WITHHELD}.get(self.verdict, NOT_YET)
+
+
+@operation(
+    Group.LOOK, method="compare", here=True,
+    exits={
+        0: "the candidate is better, or not worse by more than the margin", 1: "it is worse",
+        NOT_YET: "undecided", WITHHELD: "the certificate is withheld, and so is the verdict",
+    },
+    examples=(
+        ("a study", "gate evals.db --baseline v1 --candidate v2 --margin 0.01"),
+        ("a finished table", "gate results.csv --baseline v1 --candidate v2"),
+    ),
+)  # fmt: skip
+def gate(
+    study: "Study",
+    *,
+    candidate: Annotated[str, Opt("The option that may replace the baseline.", metavar="OPTION")],
+    baseline: Annotated[str, Opt("The option it is compared with.", metavar="OPTION")],
+    margin: Annotated[
+        Amount | None, Opt("The loss that does not matter; with a log scale such as 2%.")
+    ] = None,
+    markdown: Annotated[bool, Opt("Print Markdown for a pull request.", local=True)] = False,
+) -> GateOutcome:
+    """Compare a candidate with a baseline: better, worse, or not worse by more than a margin."""
+    return gate_outcome(study.compare(candidate, baseline, margin=margin), markdown)
+
+
+def gate_outcome(found: "Gate", markdown: bool) -> GateOutcome:
+    """A comparison as all surfaces show it."""
+    return GateOutcome(**found.to_dict(), _comparison=found, _markdown=markdown)
 
 
 @dataclass

@@ -23,6 +23,7 @@ from noisewise.study.planning import FUTURES, MOST_LOOKS
 if TYPE_CHECKING:  # what plans, frames and charts stand on is loaded when one is asked for
     import polars as pl
 
+    from noisewise.study.certificates.gate import Gate
     from noisewise.study.planning.noise import Noise, Priced
     from noisewise.study.planning.plan import Plan
     from noisewise.study.planning.worth import Worth
@@ -134,6 +135,19 @@ class Study(Measuring):
             check = explain(self._now(), check)
             self._judged = self._now(), check, certificate
         return check.of(self)
+
+    def compare(self, candidate: str, baseline: str, *, margin: float | str | None = None) -> "Gate":
+        """Compare a candidate with a baseline: is it better, worse, or not worse by more than a margin?
+
+        Args:
+            candidate: The option that may replace the baseline.
+            baseline: The option it is compared with.
+            margin: The loss that does not matter, in the unit of the values; on a log scale such as "2%".
+        """
+        from noisewise.study.certificates.gate import compare_pair
+
+        self._catch_up()
+        return compare_pair(self._now(), self._judge()[0], candidate, baseline, margin)
 
     def plan(
         self,

@@ -1,7 +1,5 @@
 """Causes of a misfit: each is fitted before it is named, and following what is advised leads somewhere."""
 
-import math
-
 import numpy as np
 import polars as pl
 import pytest
@@ -10,7 +8,6 @@ from tests.support.effort import effort
 from tests.support.followed_advice import follow_all
 
 import noisewise as nw
-from noisewise.study.certificates.causes import _least
 
 SMALL = 90
 
@@ -18,11 +15,6 @@ SMALL = 90
 def small(defect, seed):
     with simulated.at_most(SMALL):
         return simulated.simulate(defect, seed)
-
-
-def in_world(world, defect="understated"):
-    """The first small table of this world."""
-    return next(made for seed in range(100) if (made := small(defect, seed)).world == world)
 
 
 @pytest.mark.parametrize("defect", simulated.DEFECTS)
@@ -123,13 +115,6 @@ def test_a_cause_for_programs_says_what_its_words_say():
     assert plain["remedy"]["amend"][0]["measurement"] == f"m-{made.wrong}"
     assert plain["fit"]["reduced_chi_square"] == cause.reduced
     assert f"{cause.reduced:.3g}" in plain["words"]
-
-
-def test_the_least_value_is_found_between_and_at_the_ends():
-    at, least = _least(lambda x: (x - 1.234) ** 2, -3.0, 7.0)
-    assert at == pytest.approx(1.234, abs=0.02)
-    assert least < 4e-4
-    assert _least(math.exp, 0.0, 1.0)[0] == pytest.approx(0.0, abs=0.15)
 
 
 def test_a_wrong_row_is_named_where_there_are_no_error_bars():

@@ -116,13 +116,6 @@ def test_a_sixteenth_of_twenty_two_is_not_named_without_saying_so():
     assert json.loads(certificate.to_json())["largest_estimate"] == "A21"
 
 
-def test_both_sides_of_a_difference_are_measurements():
-    study = nw.create_study(options=["A", "B", "C"], eps=0.1)
-    study.tell(plus="A", minus="B", value=1.0, se=0.1)
-    study.tell(plus="C", minus="B", value=1.0, se=0.1)
-    assert study.frame("options")["measurements"].to_list() == [1, 2, 1]
-
-
 def test_a_bound_that_is_not_a_number_is_infinite(monkeypatch):
     class Unknown(HalfWidths):
         def half_widths(self, option):

@@ -95,11 +95,6 @@ def test_no_field_of_a_measurement_is_forgotten_here():
     assert names <= set(BODY) | FILED, names - set(BODY) - FILED
 
 
-def test_normal_and_heavy_errors_have_different_data():
-    assert told().certificate().data != told(errors="tails=heavy").certificate().data
-    assert told().certificate().data != told(errors="scatter=pooled").certificate().data
-
-
 def test_what_happened_to_the_options_counts():
     study = told()
     seen = {study.certificate().data}

@@ -129,16 +129,6 @@ def test_a_study_whose_measurements_were_chosen_by_looking_cannot_be_looked_at_o
             opened.switch(final=True)
 
 
-def test_following_suggestions_without_naming_them_is_choosing_by_looking():
-    study = nw.create_study(options=NAMES, eps=0.5)
-    for _ in range(4):
-        job = study.ask()[0]
-        study.release(job)
-        study.tell(option=job.option, value=1.0, se=0.5)
-    with pytest.raises(ValueError, match="3 suggestions came from a policy that looks at values"):
-        study.switch(final=True)
-
-
 @pytest.mark.parametrize("question", [{}, {"model": "linear"}])
 def test_a_study_can_be_switched_while_all_options_are_excluded(question):
     study = once(ROWS, final=False, **question)
@@ -212,18 +202,6 @@ def test_a_plan_goes_by_error_bars_alone():
     for rounds, enough in ((int(plan.median) // 5, True), (int(plan.median) // 5 - 1, False)):
         full = [{"option": name, "value": 0.0, "se": 0.5} for name in NAMES * (1 + rounds)]
         assert (one_look.widths(once(full)).max() <= 0.5) == enough
-
-
-@pytest.mark.parametrize("question", [{}, {"model": "linear"}])
-def test_a_plan_reckons_with_blocks_menus_and_costs(question):
-    study = once(one_look.in_blocks(VALUES, np.random.default_rng(4)), **question)
-    plan = study.plan(0.3)
-    assert 0 < plan.median < 1e4
-    assert plan.blocks is not None
-    priced = study.plan(menu=[(0.3, 1.0), (0.1, 20.0)])
-    assert priced.forecasts[0].name == "sigma = 0.3"
-    assert "80 %" not in str(priced)
-    assert json.loads(json.dumps(plan.to_plain()))["looks"] == "once"
 
 
 def test_bounded_readings_are_refused():

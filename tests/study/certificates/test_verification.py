@@ -1,7 +1,6 @@
 """Certificates are compared with the log fact by fact; text that does not follow from the facts is named."""
 
 import json
-import math
 
 import pytest
 from click.testing import CliRunner
@@ -77,18 +76,6 @@ def test_a_certificate_with_a_wrong_fact_is_refused(study, plain, name, value):
         nw.verify_certificate(json.dumps(plain | {name: value}), study)
 
 
-def test_no_version_field_makes_a_forgery_pass(study, plain):
-    forged = plain | {
-        "sentence": "A is the best of 3.",
-        "candidates": ["A"],
-        "assumptions": [],
-        "verdict": "reached",
-    }
-    for field in ({}, {"rule": 1}, {"schema": 2}, {"schema": 1, "rule": 1}, {"schema": 2, "rule": 2}):
-        with pytest.raises(ValueError, match=r"^the certificate (says|has)"):
-            nw.verify_certificate(json.dumps(forged | field), study)
-
-
 def test_missing_and_unknown_fields_are_refused(study, plain):
     for name in plain:
         if name != "n_events":
@@ -104,18 +91,6 @@ def test_numbers_that_json_does_not_have_are_refused(study, plain, text):
     said = json.dumps(plain | {"bound": "here"}).replace('"here"', text)
     with pytest.raises(ValueError, match="must be a certificate as JSON"):
         nw.verify_certificate(said, study)
-
-
-def test_whole_numbers_that_no_float_can_hold_are_refused(study, plain):
-    for name in ("bound", "estimate", "confidence", "eps", "spread"):
-        with pytest.raises(ValueError, match="must be a certificate as JSON"):
-            nw.verify_certificate(json.dumps(plain | {name: 10**400}), study)
-
-
-def test_text_of_another_type_is_refused(study, plain):
-    for name in ("study", *WORDS):
-        with pytest.raises(ValueError, match=f"the certificate says {name}="):
-            nw.verify_certificate(json.dumps(plain | {name: {"a": 1} if plain[name] else False}), study)
 
 
 def test_a_field_that_occurs_twice_is_refused(study, plain):
@@ -145,11 +120,6 @@ def test_text_that_does_not_follow_from_the_facts_is_named(study, plain, name):
         found = nw.verify_certificate(json.dumps(plain | {name: other}), study)
     assert found.sentence == plain["sentence"]
     assert plain["sentence"] in str(told[0].message)
-
-
-def test_a_removed_assumption_is_named(study, plain):
-    with pytest.warns(UserWarning, match=r"\(assumptions\)"):
-        nw.verify_certificate(json.dumps(plain | {"assumptions": plain["assumptions"][1:]}), study)
 
 
 def test_a_version_that_words_an_assumption_differently_still_agrees_about_the_facts(
@@ -213,11 +183,3 @@ def test_the_commands_say_what_agrees_and_since_when_the_log_has_grown(tmp_path)
     file.write_text(json.dumps(plain | {"verdict": "reached", "rule": 1}))
     for command in (("verify", file, path), ("certify", path, "--verify", file)):
         assert run(*command)[0] == 1
-
-
-def test_the_answer_of_certify_is_verified_as_well(tmp_path):
-    path, file = tmp_path / "s.db", tmp_path / "answer.json"
-    make(path)
-    file.write_text(RUNNER.invoke(app, ["certify", str(path), "--json"]).stdout)
-    assert run("verify", file, path)[0] == 0
-    assert math.isfinite(nw.verify_certificate(file, nw.load_study(path)).bound)

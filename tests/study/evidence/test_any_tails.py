@@ -159,18 +159,6 @@ def test_a_study_of_any_tails_is_not_carried_away():
     assert any("whatever the tails" in said for said in off.assumptions)
 
 
-def test_estimates_do_not_depend_on_the_order_of_telling():
-    rng = np.random.default_rng(5)
-    rows = [(name, float(value)) for name in "ABC" for value in rng.standard_t(2, 9)]
-    found = []
-    for _ in range(3):
-        study = nw.create_study(options=["A", "B", "C"], eps=0.5, errors=nw.Errors(tails="heavy"))
-        for at in rng.permutation(len(rows)):
-            study.tell(option=rows[at][0], value=rows[at][1], se=2.0)
-        found.append((study.certificate().bound, study.frame()["estimate"].to_list()))
-    assert found[0] == found[1] == found[2]
-
-
 def test_counts_stand_beside_error_bars_of_any_tails():
     study = nw.create_study(options=["A", "B"], eps=0.2, errors=nw.Errors(tails="heavy"))
     for name, share in (("A", 0.2), ("B", 0.7)):
@@ -207,19 +195,6 @@ def test_what_cannot_be_used_is_refused(given, said):
     with pytest.raises(ValueError, match="neither differences"):
         study.tell(plus="A", minus="B", value=1.0, se=1.0)
     assert study.n_measurements == 0
-
-
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ({"errors": nw.Errors(tails="fat")}, "`noise` must be"),
-        ({"errors": nw.Errors(tails="heavy"), "final": True}, "looks="),
-        ({"errors": nw.Errors(tails="heavy", extra="estimate")}, "extra_scatter"),
-    ],
-)
-def test_questions_that_do_not_go_together_are_refused(question, said):
-    with pytest.raises(ValueError, match=said):
-        nw.create_study(options=["A", "B"], eps=0.5, **question)
 
 
 def test_too_many_far_off_withhold_the_certificate():

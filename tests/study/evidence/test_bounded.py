@@ -14,7 +14,6 @@ from tests.support.sampling_adversary import ever_wrong
 from noisewise.study.evidence.bounded import SAFETY, STAKES, BoundedReadings
 from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.evidence.kind import DOWN, UP
-from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import levels_for
 from noisewise.study.evidence.limits import reaches
 
@@ -99,32 +98,6 @@ def test_a_reach_is_where_the_product_of_bets_reaches_the_level(readings, side):
             assert product_of_bets(readings, at, upwards=side == UP) == pytest.approx(level, abs=1e-5)
 
 
-def test_the_order_of_readings_and_their_repetition_do_not_matter():
-    rng = np.random.default_rng(5)
-    readings = np.round(1.0 + 4.0 * rng.random(60), 1)  # many are equal
-    one, other = bounded([readings]), bounded([readings[rng.permutation(60)]])
-    assert (one.facts[:, :4] == other.facts[:, :4]).all()
-    levels = np.linspace(-1.0, 9.0, 20)
-    one, other = (
-        BoundedReadings(np.zeros(60, int), values, BOUNDS, np.array([3.0]), 1.0)
-        for values in (readings, readings[::-1])
-    )
-    for side in (UP, DOWN):
-        assert (
-            reaches([one], np.array([0]), levels, side) == reaches([other], np.array([0]), levels, side)
-        ).all()
-
-
-def test_how_many_cells_are_made_together_changes_no_bit(monkeypatch):
-    rng = np.random.default_rng(6)
-    lists = [1.0 + 4.0 * rng.random(size) for size in (3, 40, 11)]
-    levels, options = np.linspace(-1.0, 9.0, 20), np.arange(3)
-    found = [reaches([bounded(lists)], options, levels, side) for side in (UP, DOWN)]
-    monkeypatch.setattr("noisewise.study.evidence.bounded.TOGETHER", 64)  # one cell at a time
-    again = [reaches([bounded(lists)], options, levels, side) for side in (UP, DOWN)]
-    assert (np.array(found) == np.array(again)).all()
-
-
 def test_goal_units_and_mirror_images_change_nothing():
     rng = np.random.default_rng(7)
     lists = [1.0 + 4.0 * rng.beta(2.0, 5.0, size) for size in (5, 30, 12)]
@@ -147,23 +120,6 @@ def test_readings_at_a_bound_and_all_equal_ones_are_taken():
             at_end = value == (5.0 if side == UP else 1.0)
             assert np.isfinite(reach).all()
             assert (reach == 0.0).all() if at_end else (np.diff(reach) > 0.0).all()
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "most"), [(2.0, 2.0, 1.4), (20.0, 20.0, 1.4), (0.3, 6.0, 1.4), (200.0, 20.0, 1.4)]
-)
-def test_bets_adapt_to_how_readings_scatter(a, b, most):
-    """A thousand readings: the square of the reach over that of a scatter that is known; medians of 5."""
-    ratios = []
-    for seed in range(5):
-        readings = np.random.default_rng(seed).beta(a, b, 1000)
-        sd = math.sqrt(a * b / (a + b + 1.0)) / (a + b)
-        eps = max(0.005, 2.0 * sd / math.sqrt(1000.0))
-        plain = KnownErrorBars(np.array([1000.0 / sd**2]), np.zeros(1), eps)
-        level = np.array([math.log(60.0)])
-        wide = reaches([bounded([readings], (0.0, 1.0))], np.array([0]), level, UP)[0, 0]
-        ratios.append((wide / reaches([plain], np.array([0]), level, UP)[0, 0]) ** 2)
-    assert 0.8 < np.median(ratios) < most
 
 
 def test_an_adversary_who_sees_every_reading_does_not_break_the_bound():

@@ -17,7 +17,7 @@ from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import CHOSEN, IDLE, Stacks, levels_for, of_suprema
 from noisewise.study.evidence.limits import reaches, tabulate
-from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter, _of_unit, _of_units
+from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter
 
 STACKS = Stacks(0.95, 0.05)
 
@@ -117,17 +117,6 @@ def test_evidence_never_falls_with_the_distance_and_slopes_are_right():
         assert_allclose(
             found.slope[0][middle], ((ahead - behind) / (2.0 * step))[0][middle], rtol=1e-3, atol=1e-8
         )
-
-
-def test_half_widths_do_not_depend_on_units_and_mirror_with_the_goal():
-    rng = np.random.default_rng(1)
-    lists = [rng.normal(size=size) for size in (6, 12, 30)]
-    levels = levels_for(3, 0.04, 12.0, STACKS)
-    half = [SeparateOptions([own(lists)], levels).half_widths(k) for k in range(3)]
-    scaled = SeparateOptions([own([1e6 * values for values in lists])], levels)
-    assert_allclose([scaled.half_widths(k) for k in range(3)], 1e6 * np.array(half), rtol=1e-8)
-    turned = SeparateOptions([own([-values for values in lists])], levels)
-    assert_allclose([turned.half_widths(k) for k in range(3)], half, rtol=1e-8)
 
 
 def test_few_readings_exclude_nothing_and_many_say_what_a_known_scatter_says():
@@ -233,12 +222,3 @@ def test_reaches_are_never_too_small_and_hardly_too_large(count):
             exactly = bisected(kind, level, 2.0 * abs(reach) + error)
             assert exactly - 1e-12 * (error + abs(exactly)) <= reach
             assert reach <= exactly + 2e-10 * (error + abs(exactly))
-
-
-def test_what_is_found_for_many_looks_does_not_depend_on_what_was_found_before():
-    _of_unit.cache_clear()
-    levels, counts = np.linspace(-6.0, 30.0, 50), np.array([5.0, 9.0, 200.0])
-    together = _of_units(counts, levels)
-    _of_unit.cache_clear()
-    alone = np.concatenate([_of_units(counts[[at]], levels) for at in (2, 0, 1)])
-    assert together[[2, 0, 1]].tobytes() == alone.tobytes()

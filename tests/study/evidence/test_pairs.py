@@ -82,13 +82,6 @@ def test_looks_in_between_change_nothing():
         assert step_by_step.certificate().bound == pytest.approx(whole.certificate().bound)
 
 
-def test_only_items_that_both_were_told_count():
-    a, b = [1, 0] * 40, [1, 1, 0, 1] * 10
-    short, long = study_of([a[:40], b]), study_of([a, b])
-    upper = [paired(s).half_widths(0)[1] + s.analysis().certified.differences(0)[1] for s in (short, long)]
-    assert upper[0] == pytest.approx(upper[1])
-
-
 def test_scores_that_appear_later_replace_what_was_counted_as_right_or_wrong():
     rng = np.random.default_rng(1)
     a, b = rng.integers(0, 2, 60).tolist(), rng.integers(0, 2, 60).tolist()
@@ -132,24 +125,6 @@ def test_a_gap_at_the_first_item_is_the_reason_why_nothing_is_bounded():
     )
 
 
-def test_a_suggestion_of_items_is_not_answered_by_a_bare_number():
-    study = nw.create_study(options=["A", "B"], eps=0.05, measure=nw.Items(20), seed=0)
-    job = study.ask()[0]
-    with pytest.raises(ValueError, match=r"ask-1 asks for 20 items: tell items="):
-        study.tell(job, 0.7)
-    study.tell(job, items=dict.fromkeys(job.items, 1))
-    assert study.certificate().n_measurements == 1
-
-
-def test_amended_answers_count_as_corrected():
-    study = study_of([[1, 0, 1, 1], [0, 0, 1, 0]])
-    study.certificate()
-    first = study._state.items.names[0]
-    study.amend("m-2", "the key was wrong", items={first: 1})
-    found = paired(study).half_widths(0)[1] + study.analysis().certified.differences(0)[1]
-    assert found == pytest.approx(plain_upper([1, 0, 1, 1], [1, 0, 1, 0]), abs=1e-6)
-
-
 def test_a_pool_told_to_its_end_leaves_a_bound_of_zero():
     rng = np.random.default_rng(3)
     all_answers = rng.integers(0, 2, (4, 150)).tolist()
@@ -157,12 +132,6 @@ def test_a_pool_told_to_its_end_leaves_a_bound_of_zero():
     certificate = study.certificate()
     assert certificate.bound == 0.0
     assert certificate.option == "ABCD"[int(np.argmax([np.mean(values) for values in all_answers]))]
-
-
-def test_options_without_items_have_no_half_width():
-    study = study_of([[1, 0], [1, 1], []])
-    assert paired(study).half_widths(0)[2] == np.inf
-    assert (paired(study).half_widths(2)[:2] == np.inf).all()
 
 
 def test_the_scatter_of_differences_is_that_of_paired_items():

@@ -280,7 +280,7 @@ def test_another_unit_changes_nothing_but_the_unit(pool):
 
 def test_a_study_for_one_look_takes_no_items():
     study = nw.create_study(options=["A", "B"], eps=0.5, final=True)
-    with pytest.raises(ValueError, match='items go with looks="any time"'):
+    with pytest.raises(ValueError, match="items do not go with final=True"):
         study.tell(option="A", items={"q": 1})
     with pytest.raises(ValueError, match="`items` go with looks"):
         nw.create_study(options=["A", "B"], eps=0.5, final=True, measure=nw.Items(5))

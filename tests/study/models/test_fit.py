@@ -5,39 +5,15 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from tests.support.effort import effort
-from tests.support.measured import BLOCKS, plain_design, seven_options
+from tests.support.measured import plain_design, seven_options
 
-from noisewise.study.log.measurements import Columns
 from noisewise.study.models import contrasts
 from noisewise.study.models.contrasts import ELLIPSOIDS, PAIRS, Contrasts
 from noisewise.study.models.fit import fit_independent, pool
 from noisewise.study.models.model import Shares
 
 N = 7
-
-
-@settings(max_examples=effort(8, 40))
-@given(seed=st.integers(0, 2**32), blocks=st.booleans(), differences=st.booleans())
-def test_the_independent_fit_is_weighted_least_squares(seed, blocks, differences):
-    told = seven_options(np.random.default_rng(seed), blocks=blocks, differences=differences)
-    sums = pool(told, told.sigma, 1.0)
-    fit = fit_independent(N, sums)
-    rows, weight = plain_design(told, N), told.sigma**-2.0
-    inverse = np.linalg.pinv((rows * weight[:, None]).T @ rows, rcond=1e-13)
-    solution = inverse @ (rows * weight[:, None]).T @ told.value
-    reached = np.flatnonzero(fit.group == fit.group[told.plus[0]])
-    here = reached[0]
-    contrasts = np.zeros((reached.size, rows.shape[1]))
-    contrasts[np.arange(reached.size), reached] = 1.0
-    contrasts[:, here] -= 1.0
-    assert_allclose(fit.differences(here)[reached], contrasts @ solution, atol=1e-8)
-    squares = sums.within + np.sum(sums.weight * fit.residuals**2)
-    assert squares == pytest.approx(np.sum(weight * (told.value - rows @ solution) ** 2), rel=1e-6)
-    assert fit.rank == np.linalg.matrix_rank(rows)
 
 
 def naive_half_widths(told, resolution, delta):
@@ -81,22 +57,6 @@ def test_boundaries_of_linked_options_are_the_written_formula(seed):
     found = np.array([boundary.half_widths(option) for option in range(N)])
     assert_allclose(found, naive_half_widths(told, 0.7, 0.05), rtol=1e-6)
     assert_allclose(found, found.T, rtol=1e-9)
-
-
-def test_balanced_blocks_cost_nothing():
-    """Every option equally often in every block: as if all were one block."""
-    plus, block = np.tile(np.arange(N), 9), np.repeat(np.arange(1, 4), 3 * N)
-    rows = plus.size
-    ones, zeros = np.ones(rows), np.zeros(rows, int)
-    sigma = np.full(rows, 0.5)
-    told = Columns(ones, plus, zeros - 1, block, ones, zeros, sigma, ones, ones, zeros, BLOCKS, [""])
-    shares = Shares(0.05, N, N, False)
-    blocks = pool(told, sigma, 1.0)
-    linked = Contrasts(fit_independent(N, blocks), blocks, shares, 1.0)
-    one_block = pool(told._replace(block=zeros + 1), sigma, 1.0)
-    bare = Contrasts(fit_independent(N, one_block), one_block, shares, 1.0)
-    # In measurements, that is in squares: hardly more than if all had been one block.
-    assert ((linked.half_widths(0)[1:] / bare.half_widths(0)[1:]) ** 2 <= 1.04).all()
 
 
 def test_shares_of_the_error_probability_add_up_to_less_than_one():

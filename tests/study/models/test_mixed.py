@@ -5,9 +5,6 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.testing import assert_allclose
 from tests.support.effort import effort
 from tests.support.measured import BLOCKS, random_columns
 
@@ -19,7 +16,6 @@ from noisewise.study.models.scatter import upper_limit
 from noisewise.study.models.variance_components import (
     FRACTIONS,
     Likelihood,
-    estimate_one,
     lower_size,
     upper_size,
 )
@@ -60,31 +56,6 @@ def dense(told, features, tau):
     means = features @ beta[:DIM] + follow @ (told.value - fixed @ beta)
     inner = tau**2 * np.eye(len(features)) - follow @ random * tau**2
     return means, loads, beta_covariance, inner
-
-
-@settings(max_examples=effort(6, 30))
-@given(seed=st.integers(0, 2**32), differences=st.booleans(), blocks=st.booleans())
-def test_the_fit_is_the_mixed_model_written_out(seed, differences, blocks):
-    rng = np.random.default_rng(seed)
-    told = columns(rng, differences=differences, blocks=blocks)
-    features, tau = rng.normal(size=(N, DIM)), 10.0 ** rng.uniform(-1.5, 1.0)
-    sums = pool(told, told.sigma, 1.0)
-    fit = fit_features(features, sums, tau)
-    means, loads, beta_covariance, inner = dense(told, features, tau)
-    # Only differences mean something: the level is that of the median.
-    assert_allclose(fit.means - fit.means[0], means - means[0], atol=1e-6)
-    covariance = inner + loads @ beta_covariance @ loads.T
-    assert_allclose(fit.variances(), np.diag(covariance), rtol=1e-6, atol=1e-10)
-    own = np.diag(covariance)
-    apart = own + own[:, None] - 2.0 * covariance
-    mine = [fit.variances_apart(option) for option in range(N)]
-    assert_allclose(mine, apart, rtol=1e-6, atol=1e-8 * own.max())
-    fixed, random = design(told, features)
-    marginal = np.linalg.inv(np.diag(told.sigma**2) + tau**2 * random @ random.T)
-    free = np.linalg.pinv(fixed.T @ marginal @ fixed) @ fixed.T @ marginal @ told.value
-    left = told.value - fixed @ free
-    assert fit.squares(sums) == pytest.approx(left @ marginal @ left, rel=1e-6)
-    assert fit.rank == np.linalg.matrix_rank(fixed)
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.4])
@@ -194,14 +165,6 @@ def test_the_restricted_likelihood_is_the_written_formula(model, differences):
     base = likelihood(0.0, 0.0) - written(0.0, 0.0)
     for tau, extra in ((0.5, 0.0), (0.0, 0.7), (1.3, 0.2)):
         assert likelihood(tau, extra) - written(tau, extra) == pytest.approx(base, abs=1e-6)
-
-
-def test_the_largest_likelihood_is_found_between_the_sizes_tried_or_is_none():
-    tried = 10.0 ** np.arange(-2.0, 3.0, 0.25)
-    assert estimate_one(lambda size: (math.log(max(size, 1e-9)) - 0.3) ** 2, tried) == pytest.approx(
-        math.exp(0.3), rel=1e-5
-    )
-    assert estimate_one(lambda size: size, tried) == 0.0
 
 
 def test_limits_are_where_the_mean_likelihood_ratio_is_too_large():

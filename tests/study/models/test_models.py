@@ -94,7 +94,7 @@ def test_a_fourth_model_is_one_class(fourth):
     assert certificate.candidates == ("B", "D")
 
 
-def test_a_study_with_a_fourth_model_asks_plans_and_is_checked(fourth):
+def test_a_study_with_a_fourth_model_asks_plans_is_checked_and_reported(fourth, tmp_path):
     study = told(fourth)
     (job,) = study.ask(sigma=0.05)
     assert job.option == "D"
@@ -104,6 +104,7 @@ def test_a_study_with_a_fourth_model_asks_plans_and_is_checked(fourth):
     plan = told(fourth).plan(noise=0.05, paths=4)
     assert plan.forecasts[0].median == 1.0
     assert len(told(fourth).worth().ledger) == 3
+    assert "B is the best of 4" in study.report(tmp_path / "page.html").read_text()
 
 
 def test_a_fourth_model_can_be_switched_to_and_is_in_the_log(fourth):

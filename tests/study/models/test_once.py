@@ -93,27 +93,6 @@ def _changed(row, factor, shift):
     return changed
 
 
-def test_the_goal_mirrors_them():
-    rows = one_look.known(FREE, np.random.default_rng(5))
-    mirrored = [row | {"value": -row["value"]} for row in rows]
-    assert widths(once(mirrored, goal="min")) == pytest.approx(widths(once(rows)))
-    rows = one_look.shares(CHANCES, np.random.default_rng(5))
-    mirrored = [row | {"successes": row["trials"] - row["successes"]} for row in rows]
-    assert widths(once(mirrored, goal="min")) == pytest.approx(widths(once(rows)))
-
-
-def test_blocks_of_two_are_differences():
-    rng = np.random.default_rng(6)
-    pairs, blocks = [], []
-    for at in range(14):
-        one, other = (int(k) for k in rng.choice(5, 2, replace=False))
-        first, second = rng.standard_normal(2)
-        pairs.append({"plus": NAMES[one], "minus": NAMES[other], "value": first - second, "se": 5.0})
-        blocks.append({"option": NAMES[one], "value": first + at, "se": 3.0, "block": f"b{at}"})
-        blocks.append({"option": NAMES[other], "value": second + at, "se": 4.0, "block": f"b{at}"})
-    assert widths(once(blocks)) == pytest.approx(widths(once(pairs)), rel=1e-8)
-
-
 def test_one_block_that_holds_everything_is_no_block():
     rows = one_look.known(FREE, np.random.default_rng(7))
     together = [row | {"block": "all"} for row in rows]
@@ -168,14 +147,6 @@ def _farthest(rival, other, radius):
     upper = np.ones(turns.size) if s == t else beta.isf(tails[0], s + 1, t - s)
     lower = np.zeros(turns.size) if r == 0 else beta.ppf(tails[1], r, n - r + 1)
     return float((upper - lower).max()) - (s / t - r / n)
-
-
-def test_counts_of_a_million_trials_are_nearly_normal():
-    rows = [
-        {"option": name, "successes": 300_000 + 10 * k, "trials": 1_000_000} for k, name in enumerate(NAMES)
-    ]
-    error = math.sqrt(2.0 * 0.3 * 0.7 / 1e6)
-    assert widths(once(rows))[0, 1] == pytest.approx(two_evidences(4, 0.05) * error, rel=0.01)
 
 
 def test_shares_in_blocks_keep_the_largest_error_they_can_have():

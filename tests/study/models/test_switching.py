@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.support import simulated_deviations as simulated
-from tests.support.effort import long_beyond
 from tests.support.measured import tell_all
 from tests.support.studies_in_time import study_at
 
@@ -44,35 +43,6 @@ def told(seed=0, rows=120, *, deviation=0.0, scatter=0.0, blocks=False, differen
             row["minus"], row["plus"] = NAMES[other], row.pop("option")
             row["value"] = values[k[at]] - values[other] + noise[at]
     return found
-
-
-EVERYTHING = {"deviation": 0.4, "blocks": True, "differences": True}
-
-
-@pytest.mark.parametrize("model", ["linear+deviation:0.4", "linear+deviation"])
-def test_the_order_of_telling_never_matters(model):
-    rows = told(1, **EVERYTHING)
-    shuffled = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
-    one, other = (tell_all(make(model), some) for some in (rows, shuffled))
-    assert one.deviation == pytest.approx(other.deviation, rel=1e-9)
-    first, second = one.certificate(), other.certificate()
-    assert (first.option, first.candidates, first.data) == (second.option, second.candidates, second.data)
-    assert first.bound == pytest.approx(second.bound, rel=1e-9)
-    assert [job.option for job in one.ask(3)] == [job.option for job in other.ask(3)]
-
-
-@pytest.mark.parametrize("name", long_beyond(1, ["vage", "vaee", "uniform", "linear_thompson"], "statistics"))
-def test_units_and_zero_do_not_matter(name):
-    """Values, errors, eps, span and sizes times 1000, and all values shifted."""
-    rows = told(3, **EVERYTHING)
-    rows = [row for row in rows if "option" in row] if name == "linear_thompson" else rows
-    plain = tell_all(make("linear+deviation:0.4", policy=name), rows)
-    scaled = make("linear+deviation:400.0", scale=1000.0, policy=name)
-    tell_all(scaled, rows, scale=1000.0, shift=12345.0)
-    one, other = plain.certificate(), scaled.certificate()
-    assert (one.option, one.candidates, one.withheld) == (other.option, other.candidates, other.withheld)
-    assert other.bound == pytest.approx(1000.0 * one.bound, rel=1e-6)
-    assert [job.option for job in plain.ask(4)] == [job.option for job in scaled.ask(4)]
 
 
 SERVED = {"vage", "vaee", "widest", "uniform", "round_robin", "greedy", "linear_thompson", "oful"}
@@ -274,26 +244,6 @@ def test_an_independent_study_keeps_the_features_that_are_named():
     assert study.ask()[0].option in study.options
     with pytest.raises(ValueError, match="a study that was made without features; got 'linear'"):
         plain.switch("linear")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({}, "say what to switch"),
-        ({"model": "cubic"}, "`model` must be one of"),
-        ({"model": "linear"}, "nothing would change: the study uses the linear model already"),
-        ({"deviation": 0.3}, '`deviation` goes with model="linear\\+deviation"'),
-        ({"extra_scatter": -1.0}, "`extra_scatter` must be a finite number above 0; got -1.0"),
-        ({"extra_scatter": "lots"}, "`extra_scatter` must be a number above 0 or 'estimate'; got 'lots'"),
-        ({"model": "linear+deviation", "deviation": 0.0}, "`deviation` must be a finite number above 0"),
-        ({"extra_scatter": 0.1, "reason": " "}, "`reason` must say why"),
-    ],
-)
-def test_a_switch_that_makes_no_sense_changes_nothing(arguments, sentence):
-    study = make()
-    with pytest.raises(ValueError, match=sentence):
-        study.switch(**arguments)
-    assert study.events() == []
 
 
 @pytest.mark.long("statistics")

@@ -188,7 +188,7 @@ def test_a_forged_log_with_the_right_hashes_is_refused(path, tmp_path, old, new)
 
 
 def test_a_bit_that_is_turned_over_is_noticed_or_has_no_effect(tmp_path):
-    """Fewer than `python -m benchmarks flips` turns over; the same file, another seed."""
+    """Fewer than `python -m benchmarks faults` turns over; the same file, another seed."""
     outcomes = flip_bits(effort(20, 60), 7, tmp_path)
     assert set(outcomes) == {"refused", "without effect"}
     assert outcomes["refused"] > effort(3, 20)

@@ -214,3 +214,9 @@ def test_variances_beside_numbers_of_readings_are_noticed():
     told = nw.read_table(pl.DataFrame(rows | {"se": [4.0 / n for n in sizes]}))
     assert "--map var=se" in str(told)
     assert not nw.read_table(pl.DataFrame(rows | {"se": [2.0 / n**0.5 for n in sizes]})).notes
+
+
+@pytest.mark.parametrize("name", ["score", "x"])
+def test_the_only_numbers_are_results_even_where_all_options_share_them(name):
+    table = nw.read_table({"prompt": [*"aaabbb"], name: [1, 2, 3, 2, 1, 3]})
+    assert table.only.roles == {"option": ("prompt",), "value": (name,)}

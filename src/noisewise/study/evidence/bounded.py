@@ -21,14 +21,16 @@ interpolated between a few s, and lowered by more than that errs (`SAFETY`).
 
 import math
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
-from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean, sums_of_digits
+from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean, sums_of_digits
 from noisewise.study.inputs.error_bars import BOUNDED
 from noisewise.study.log.measurements import Codes
+from noisewise.study.models.fit import totals
 
 #: All stakes λ.
 STAKES = 0.95 * 1.6 ** -np.arange(13.0)
@@ -70,6 +72,30 @@ class BoundedReadings(Kind):
         self._estimate, self._sign = estimate, sign
         self._count = np.bincount(options, minlength=estimate.size).astype(np.float64)
         self._sums: dict[tuple[bytes, bool], _Sums] = {}
+
+    @classmethod
+    def takes(cls, recorded: Recorded) -> Mask:
+        """Readings between bounds, unless extra scatter is added to them."""
+        return recorded.of_kind(BOUNDED) & recorded.as_told
+
+    @classmethod
+    def of(cls, recorded: Recorded, rows: Mask) -> Self:
+        """Every single reading, in an order that is not that of telling."""
+        columns, n, sign, bounds = recorded.columns.select(rows), recorded.n, recorded.sign, recorded.bounds
+        assert bounds is not None
+        singles = [columns.singles.get(number) for number in columns.number.tolist()]
+        values = [
+            np.array([value]) if several is None else several
+            for several, value in zip(singles, columns.value.tolist(), strict=True)
+        ]
+        readings, option = np.concatenate(values), np.repeat(columns.plus, [part.size for part in values])
+        order = np.lexsort((readings, option))
+        option, readings = option[order], readings[order]
+        count = np.bincount(option, minlength=n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = totals(option, readings, n) / count
+        mean = np.where(count > 0, mean, recorded.elsewhere(float(readings.mean()), *bounds))
+        return cls(option, readings, bounds, mean - sign * recorded.apart(count > 0, sign * mean), sign)
 
     @property
     def facts(self) -> Floats:

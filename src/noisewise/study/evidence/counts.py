@@ -13,14 +13,16 @@ of the evidence's business. Each logarithm is convex and monotone in m, and so i
 """
 
 import math
+from typing import Self
 
 import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
-from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
+from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean
 from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.measurements import Codes
+from noisewise.study.models.fit import totals
 
 #: The largest tilt, the ratio of neighbours, and the smallest as a part of the resolution.
 TOP, RATIO, LEAST = 3.0, 1.6, 0.9
@@ -66,6 +68,22 @@ class Counts(Kind):
         self._successes, self._trials, self._estimate = successes, trials, estimate
         self._sign, self._tilts, self._resolution = sign, tilts(resolution), resolution
         self._log_weights = log_weights(self._tilts, resolution)
+
+    @classmethod
+    def takes(cls, recorded: Recorded) -> Mask:
+        """Trials, unless extra scatter is added to them."""
+        return recorded.of_kind(COUNTS) & recorded.as_told
+
+    @classmethod
+    def of(cls, recorded: Recorded, rows: Mask) -> Self:
+        """Their sums."""
+        columns, n, sign = recorded.columns.select(rows), recorded.n, recorded.sign
+        successes = totals(columns.plus, np.round(columns.value * columns.readings, 9), n)
+        trials = totals(columns.plus, columns.readings, n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.where(trials > 0.0, successes / trials, recorded.elsewhere(0.5, 0.0, 1.0))
+        estimate = mean - sign * recorded.apart(trials > 0.0, sign * mean)
+        return cls(successes, trials, estimate, sign, recorded.resolution)
 
     @property
     def facts(self) -> Floats:

@@ -26,16 +26,21 @@ error at most, however far off it is.
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
-from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence, log_mean, sums_of_digits
+from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence, Recorded, log_mean, sums_of_digits
 from noisewise.study.evidence.known import SCALES, WEIGHTS
-from noisewise.study.inputs.error_bars import KNOWN
-from noisewise.study.log.measurements import Codes
+from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.log.measurements import KINDS, Codes, Columns
+from noisewise.study.models.fit import Fit, Sums, totals
+from noisewise.study.models.solver import two_sum
+
+if TYPE_CHECKING:
+    from noisewise.study.log.state import State
 
 #: d over the difference that matters: dense where most studies are decided, wide beyond.
 STAKES = np.append(0.16 * 1.6 ** np.arange(11.0), 17.6 * 4.0 ** np.arange(1.0, 9.0))
@@ -106,6 +111,22 @@ class AnyTails(Kind):
         self._stakes = STAKES * resolution
         # Estimates weigh all that error bars say.
         self._least_sigma = LEAST_SIGMA * resolution if most == MOST else 0.0
+
+    @classmethod
+    def takes(cls, recorded: Recorded) -> Mask:
+        """Whatever has neither a price nor a scatter of its own, in a study of such errors."""
+        some = _judged(recorded.columns, recorded.as_told) & ~recorded.of_kind(READINGS, NONE)
+        return some & (recorded.centres is not None)
+
+    @classmethod
+    def of(cls, recorded: Recorded, rows: Mask) -> Self:
+        """Every measurement, around the robust estimates."""
+        columns, centre = recorded.columns.select(rows), recorded.centres
+        assert centre is not None
+        # 0, exactly, where there is no other kind: evidence about an option changes with its own alone.
+        shift = recorded.apart(np.bincount(columns.plus, minlength=recorded.n) > 0, centre)
+        value = recorded.sign * columns.value - centre[columns.plus] + shift[columns.plus]
+        return cls(rows_of(columns.plus, value, recorded.sigma[rows], recorded.n), recorded.resolution)
 
     @property
     def facts(self) -> Floats:
@@ -257,3 +278,48 @@ def together(counts: Codes, room: int) -> Iterator[slice]:
         held += count
     if first < counts.size:
         yield slice(first, counts.size)
+
+
+def _judged(columns: Columns, as_told: bool) -> Mask:
+    """Which measurements do not count trial by trial or reading by reading, (N,)."""
+    return ~(np.isin(columns.kind, [KINDS.index(kind) for kind in (COUNTS, BOUNDED)]) & as_told)
+
+
+def robust_centres(state: "State", columns: Columns, sigma: Floats, *, as_told: bool) -> Floats:
+    """What error bars of any tails say about every option, (n,), large being good; 0 where there are none.
+
+    Args:
+        state: The study; it keeps what was found, and only options that changed are looked at again.
+        columns: The measurements.
+        sigma: The certificate's standard errors, (N,).
+        as_told: Whether trials and readings between bounds count one by one.
+    """
+    some, n, question = _judged(columns, as_told), len(state.ids), state.specification
+    rows = rows_of(columns.plus[some], question.sign * columns.value[some], sigma[some], n)
+    facts = AnyTails(rows, question.resolution).facts
+    found, changed = np.zeros(n), np.ones(n, dtype=bool)
+    if state.centres is not None and state.centres[0].shape == facts.shape:
+        changed = (state.centres[0] != facts).any(axis=1)
+        found = np.where(changed, 0.0, state.centres[1])
+    if (new := np.flatnonzero(changed & (facts[:, 0] > 0.0))).size:
+        found[new] = centres(picked(rows, new), question.resolution)
+    state.centres = facts, found
+    return found
+
+
+def recentred(
+    fit: Fit, sums: Sums, columns: Columns, sigma: Floats, robust: Floats, sign: float, *, as_told: bool
+) -> Fit:
+    """A fit of options that share nothing with robust estimates in the place of weighted means."""
+    n, some = robust.size, _judged(columns, as_told)
+    weight = totals(columns.plus[some], sigma[some] ** -2.0, n)
+    others = np.bincount(columns.plus[~some], minlength=n) > 0
+    alone, mixed = (weight > 0.0) & ~others, (weight > 0.0) & others
+    high, low = two_sum(robust, np.full(n, -sums.centre))
+    means, fine = np.where(alone, high, fit.means), np.where(alone, low, fit.fine)
+    if mixed.any():
+        plain = totals(columns.plus[some], sign * columns.value[some] * sigma[some] ** -2.0, n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            move = (robust - plain / weight) * weight / fit.precision
+        means = np.where(mixed, means + move, means)
+    return fit._replace(means=means, fine=fine)

@@ -10,14 +10,21 @@ lies far out on the suspected side. As a function of z the logarithm never falls
 possible ends at one point, its reach (`limits`); of most kinds it is convex, too.
 """
 
+import functools
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
-from noisewise.study.log.measurements import Codes
+from noisewise.study.log.measurements import KINDS, Codes, Columns
+from noisewise.study.models.fit import pool
+
+if TYPE_CHECKING:
+    from noisewise.study.models.fit import Fit
 
 UP, DOWN = 1.0, -1.0
 
@@ -46,6 +53,21 @@ class Kind(ABC):
     told: ClassVar[tuple[str, ...]]
     #: Whether a coming measurement brings so many readings, or trials; else it brings precision.
     by_readings: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def takes(cls, recorded: "Recorded") -> Mask:
+        """Which measurements bring evidence of this kind, unless a kind further down the list takes them."""
+
+    @classmethod
+    def parts(cls, columns: Columns, rows: Mask) -> Iterator[Mask]:
+        """What each object of this kind is made from: all of these rows."""
+        yield rows
+
+    @classmethod
+    @abstractmethod
+    def of(cls, recorded: "Recorded", rows: Mask) -> Self:
+        """The evidence of these measurements."""
 
     @property
     @abstractmethod
@@ -103,6 +125,70 @@ class Kind(ABC):
         """The least and the largest distance that a mean can have at all, (k,) each."""
         everything = np.full(options.size, np.inf)
         return -everything, everything
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Measurements of single options outside of any block, with what they are compared with."""
+
+    columns: Columns
+    sigma: Floats  # (N,): the certificate's standard errors
+    fit: "Fit"  # the estimates that half-widths are counted from
+    sign: float  # of the goal
+    resolution: float  # the difference that matters
+    as_told: bool  # whether trials and readings between bounds count one by one, without extra scatter
+    bounds: tuple[float, float] | None = None  # of readings, where there are such
+    own: bool = False  # whether readings scatter by each option's own amount
+    noise_floor: float | None = None  # the least standard error of a measurement
+    centres: Floats | None = None  # where errors may have any tails: robust estimates, (n,)
+    several: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))  # options with more than one kind
+
+    @property
+    def n(self) -> int:
+        """The number of options."""
+        return self.fit.means.size
+
+    def of_kind(self, *kinds: str) -> Mask:
+        """Which measurements rest on these, (N,)."""
+        return np.isin(self.columns.kind, [KINDS.index(kind) for kind in kinds])
+
+    @functools.cached_property
+    def centre(self) -> float:
+        """What the estimates are counted from."""
+        return pool(self.columns, self.sigma, self.sign).centre
+
+    def elsewhere(self, usual: float, low: float, high: float) -> Floats:
+        """Where readings of options that have none are expected, (n,): at their estimates, if there are."""
+        measured = np.bincount(self.columns.plus, minlength=self.n) > 0
+        means = self.sign * (self.fit.means + self.centre)
+        return np.where(measured, np.clip(means, low, high), usual)
+
+    def apart(self, measured: Mask, means: Floats) -> Floats:
+        """How far means of one kind lie above the estimates, (n,): 0, exactly, where there is no other."""
+        apart, mixed = np.zeros(means.size), measured & (self.several | self.fit.connected)
+        if mixed.any():
+            apart[mixed] = (means - self.centre - self.fit.means)[mixed]
+        return apart
+
+
+def evidence_of(recorded: Recorded, known: Sequence[type[Kind]]) -> list[Kind]:
+    """The evidence of each kind; that of no measurement at all if there are none.
+
+    Args:
+        recorded: The measurements.
+        known: All kinds; of several that take a measurement the last one has it.
+    """
+    free, parts = np.ones(recorded.columns.plus.size, dtype=bool), list[tuple[type[Kind], Mask]]()
+    for kind in reversed(known):
+        if (rows := kind.takes(recorded) & free).any():
+            parts += [(kind, part) for part in kind.parts(recorded.columns, rows)]
+            free &= ~rows
+    kinds = np.zeros(recorded.n, dtype=np.int64)
+    for _, rows in parts:
+        kinds[np.unique(recorded.columns.plus[rows])] += 1
+    recorded = replace(recorded, several=kinds > 1)
+    parts.sort(key=lambda part: known.index(part[0]))
+    return [kind.of(recorded, rows) for kind, rows in parts or [(known[0], free)]]
 
 
 def sums_of_digits(options: Codes, n: int, *parts: Floats) -> Floats:

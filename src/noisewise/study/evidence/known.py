@@ -12,15 +12,18 @@ The same form serves scatter of which an upper limit is known (`LimitedScatter`)
 """
 
 import math
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import ClassVar, Self
 
 import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
-from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
+from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean
 from noisewise.study.inputs.error_bars import KNOWN, NONE, READINGS
-from noisewise.study.log.measurements import Codes
+from noisewise.study.log.measurements import Codes, Columns
+from noisewise.study.models.fit import pool
+from noisewise.study.models.scatter import own_rows
 
 #: ρ times resolution², and the weight of each.
 SCALES = np.array([4.0, 0.4, 0.04, 4e-3, 4e-4, 4e-5, 4e-7, 4e-9, 4e-12])
@@ -53,6 +56,19 @@ class KnownErrorBars(Kind):
     def __init__(self, precision: Floats, apart: Floats, resolution: float) -> None:
         self._precision, self._apart, self.resolution = precision, apart, resolution
         self._rho = SCALES / resolution**2
+
+    @classmethod
+    def takes(cls, recorded: Recorded) -> Mask:
+        """Whatever has no price of its own."""
+        return np.ones(recorded.columns.plus.size, dtype=bool)
+
+    @classmethod
+    def of(cls, recorded: Recorded, rows: Mask) -> Self:
+        """Weighted means."""
+        pooled = pool(recorded.columns.select(rows), recorded.sigma[rows], recorded.sign)
+        precision, means = np.zeros(recorded.n), np.zeros(recorded.n)
+        precision[pooled.plus], means[pooled.plus] = pooled.weight, pooled.value + pooled.centre
+        return cls(precision, recorded.apart(precision > 0.0, means), recorded.resolution)
 
     @property
     def facts(self) -> Floats:
@@ -121,6 +137,17 @@ class LimitedScatter(KnownErrorBars):
     name = "pooled scatter"
     told = (READINGS, NONE)
     limited = True
+
+    @classmethod
+    def takes(cls, recorded: Recorded) -> Mask:
+        """Readings whose scatter is shared."""
+        return recorded.of_kind(*cls.told) & ~(own_rows(recorded.columns) & recorded.own)
+
+    @classmethod
+    def parts(cls, columns: Columns, rows: Mask) -> Iterator[Mask]:
+        """Those that share a scatter."""
+        for code in np.unique(columns.pool[rows]):
+            yield rows & (columns.pool == code)
 
 
 def one_sided(t: Floats) -> tuple[Floats, Floats]:

@@ -28,15 +28,17 @@ The evidence grows with d, but not beyond all limits: few readings exclude nothi
 """
 
 import functools
+from typing import Self
 
 import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
-from noisewise.study.evidence.kind import Kind, LogEvidence, log_mean
+from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean
 from noisewise.study.evidence.known import one_sided
 from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import Codes
+from noisewise.study.models.scatter import own_readings, own_rows
 
 #: c, and the weight of each: the last ones are for few readings that lie far from each other's options.
 SCALES = np.array([30.0, 3.0, 0.3, 0.03, 0.003])
@@ -79,6 +81,19 @@ class OwnScatter(Kind):
     ) -> None:
         self._readings, self._apart, self._usual = readings, apart, usual
         self._squares, self._raised = squares, np.maximum(squares, least)
+
+    @classmethod
+    def takes(cls, recorded: Recorded) -> Mask:
+        """Readings that name neither instrument nor block."""
+        return own_rows(recorded.columns) & recorded.own
+
+    @classmethod
+    def of(cls, recorded: Recorded, rows: Mask) -> Self:
+        """Sums of squares."""
+        sums, floor = own_readings(recorded.columns.select(rows), recorded.n), recorded.noise_floor
+        apart = recorded.apart(sums.readings > 0.0, recorded.sign * sums.mean)
+        least = np.zeros(recorded.n) if floor is None else sums.least_squares(floor)
+        return cls(sums.readings, apart, sums.squares, least, recorded.resolution)
 
     @property
     def facts(self) -> Floats:

@@ -68,6 +68,8 @@ EVERY, GROWTH = 32, 1.0 / 16.0
 CLOSE, STEPS = 1e-5, 90
 #: Rounds that do not count: see above.
 FIRST = 1
+#: Options that others are compared with to rule them out.
+LEADERS = 12
 #: An upper limit, in units of values, of how much better an option can be that is not the best.
 NOT_THE_BEST = -1e-9
 
@@ -121,7 +123,12 @@ def upper_limits(rounds: SignedRounds, level: Floats, *, gross: bool) -> Floats:
     some = np.flatnonzero(log_evidence(rounds, high, gross=gross) >= level)
     if not some.size:
         return limits
-    part, low, high, level = SignedRounds(*(column[some] for column in rounds)), low[some], high[some], level[some]
+    part, low, high, level = (
+        SignedRounds(*(column[some] for column in rounds)),
+        low[some],
+        high[some],
+        level[some],
+    )
     usual = part.scale.max(axis=1)
     close = CLOSE * np.where(usual > 0.0, usual, high - low)
     for _ in range(STEPS):
@@ -250,9 +257,11 @@ class SymmetricRounds(PairedItems):
         """Which options are certainly worse than another one, (n,); none if that were all of them."""
         told = np.flatnonzero(self._told > FIRST)
         out = np.zeros(self._n, dtype=bool)
-        pairs = [(one, two) for one in told.tolist() for two in told.tolist() if one < two]
-        if not pairs or not (self._complete or not self._ordered):
+        if told.size < 2 or not (self._complete or not self._ordered):
             return out
+        # Each option beside the best few: who is worse than any other is worse than one of these as well.
+        leaders = told[np.argsort(-self._differences(int(told[0]))[told], kind="stable")[:LEADERS]].tolist()
+        pairs = sorted({(min(i, j), max(i, j)) for i in leaders for j in told.tolist() if i != j})
         rounds = gathered([self._pair(one, two) for one, two in pairs], np.ones(len(pairs)))
         nothing = np.zeros(len(pairs))
         for turned in (False, True):  # the first of the two, or the second, may be the best

@@ -101,9 +101,7 @@ class State:
         self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
         self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.limits`
-        self.centres: Any = (
-            None  # of options whose errors have any tails, see `models.independent.robust_centres`
-        )
+        self.centres: Any = None  # of options whose errors have any tails, see `evidence.heavy_tails`
 
     def apply(self, event: Event) -> None:
         """Apply one event; refuse one that cannot have happened."""

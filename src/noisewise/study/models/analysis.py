@@ -14,6 +14,7 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import HalfWidths
+from noisewise.study.evidence.heavy_tails import recentred, robust_centres
 from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.measurements import KINDS, Columns
@@ -21,7 +22,6 @@ from noisewise.study.log.model_choice import add_model
 from noisewise.study.log.specification import HEAVY, POOLED
 from noisewise.study.log.state import State
 from noisewise.study.models.fit import Fit, Sums, display_levels, pool
-from noisewise.study.models.independent import recentred, robust_centres
 from noisewise.study.models.model import (
     CONNECTED,
     LIMITS,

@@ -174,6 +174,9 @@ def _categories(table: Layout) -> list[Column]:
         complete = any(o.crosses(c) and (c.was_set or once(c, o)) for o in words)
         if complete or (c.was_set and any(c.crosses(o) and once(c, o) for o in repeats)):
             found.append(c)
+    numbers = [c for c in table.columns if c.kind == "number" and not c.constant]
+    if len(numbers) == 1 and numbers[0] in found and len(found) > 1:
+        found.remove(numbers[0])  # the only numbers are results, even where all options share them
     return found
 
 

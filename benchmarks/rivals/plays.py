@@ -1,4 +1,4 @@
-"""Play all rivals in all worlds and print tables: ``python -m benchmarks.rivals --python ENV/bin/python``.
+"""Play all rivals in all worlds and print tables: ``python -m benchmarks rivals --python ENV/bin/python``.
 
 The interpreter is that of an environment with the rivals (`pip install -r` requirements.txt beside this);
 noisewise is played with this one. Runs are added, some seeds at a time, to what docs/comparisons.json has,
@@ -59,7 +59,7 @@ def version_of(python: str, package: str) -> str:
     return done.stdout.strip()
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Piece by piece, all rivals and worlds in turn, so that all have about as many runs."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--rivals", nargs="*", default=list(RIVALS), choices=list(RIVALS))
     parser.add_argument("--worlds", nargs="*", default=list(WORLDS), choices=list(WORLDS))
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     kept = page.load()
     kept["machine"] = platform.machine()
     for name in given.rivals:
@@ -111,7 +111,3 @@ def add(kept: dict[str, Any], python: str, name: str, worlds: list[str], last: i
             cell["runs"] += found.get("runs", [])
             page.save(kept)
             print(f"{name}, {found['world']}: {len(cell['runs'])} runs {cell.get('skipped', '')}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
