@@ -29,6 +29,8 @@ OF_COMMAND = {
         "roles": "--map",
         "id": "--map option",
         "cost": "--map cost",
+        "floor": "--errors floor",
+        "tails": "--errors tails",
     },
     "run": {"roles": "--map", "id": "--map option", "cost": "--map cost"},
     "plan": {"sigma": "--noise"},

@@ -153,7 +153,7 @@ def test_every_choice_of_create_study_is_on_the_page():
 
 def test_choices_are_read_as_they_are_written():
     said = question_in({"eps": "2%", "confidence": "90 %", "items": "q1, q2", "bounds": "1 and 5"})
-    assert said == {"eps": "2%", "confidence": 0.9, "measure": {"items": [["q1", "q2"], [1.0, 5.0]]}}  # fmt: skip
+    assert said == {"eps": "2%", "confidence": 0.9, "measure": {"items": [["q1", "q2"], [1.0, 5.0]]}}
     assert question_in({"items": "500", "confidence": "0.99"}) == {
         "confidence": 0.99,
         "measure": {"items": 500},

@@ -334,12 +334,12 @@ def test_studies_are_listed_with_the_last_event_first(store):
 
 
 def test_questions_about_the_future_are_read_from_an_address():
-    assert plan_arguments({"errors": nw.Errors(tails="0.5, 0.1"), "eps": "2%"}) == {
-        "errors": nw.Errors(tails=[0.5, 0.1]),
+    assert plan_arguments({"noise": "0.5, 0.1", "eps": "2%"}) == {
+        "noise": [0.5, 0.1],
         "eps": "2%",
     }
     with pytest.raises(ValueError, match="must be a number"):
-        plan_arguments({"errors": nw.Errors(tails="loud")})
+        plan_arguments({"noise": "loud"})
 
 
 def test_a_study_of_items_is_told_items_and_nothing_else():

@@ -19,7 +19,7 @@ from noisewise.study.evidence.rounds import (
     STAKES,
     WEIGHTS,
     PairRounds,
-    Rounds,
+    SignedRounds,
     gathered,
     log_evidence,
     shares_by_place,
@@ -127,7 +127,7 @@ def test_the_truth_is_seldom_ruled_out_after_any_round(law):
         }[law]()
         whole = rounds_of(noise)
         # Scales are known before their round, so that an earlier look is the same with fewer rounds.
-        looks = Rounds(*(np.repeat(part, 40, axis=0) for part in whole[:2]), np.tri(40))
+        looks = SignedRounds(*(np.repeat(part, 40, axis=0) for part in whole[:2]), np.tri(40))
         wrong += bool((log_evidence(looks, np.zeros(40), gross=False) >= math.log(20.0)).any())
     assert wrong <= most
 
@@ -171,9 +171,9 @@ def test_options_that_left_do_not_hold_up_the_bound():
     ("given", "said"),
     [
         ({"scale": "linear"}, 'needs scale="log"'),
-        ({"items": 10}, "takes rounds as they come"),
-        ({"final": True}, "any time"),
-        ({"extra_scatter": 0.1}, "round by round"),
+        ({"errors": "tails=heavy"}, "assumes nothing about tails"),
+        ({"final": True}, "does not go with final=True"),
+        ({"errors": "extra=0.1"}, "has no error bars"),
     ],
 )
 def test_what_does_not_go_with_rounds_is_refused(given, said):

@@ -142,8 +142,7 @@ def test_the_certificate_uses_upper_limits_of_estimated_sizes():
         deviation, scatter = limits.certified
         stated = tell_all(
             make(
-                "linear+deviation",
-                model=f"linear+deviation:{deviation}",
+                f"linear+deviation:{deviation}",
                 errors=nw.Errors(extra=scatter or None),
             ),
             rows,
