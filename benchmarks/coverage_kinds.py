@@ -28,11 +28,11 @@ from benchmarks.coverage import STUDIES, Count, Outcome, count, is_wrong, page, 
 from benchmarks.coverage_games import STEPS, Floats, Game, Player, Rng
 from benchmarks.timing import Row
 from noisewise.study.certificates.bound import recommend
-from noisewise.study.intake.entry import read_told
 from noisewise.study.log.events import Event
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.telling.rows import read_told
 
 PROCESSES = int(os.environ.get("COVERAGE_PROCESSES", "2"))
 PLAYERS: dict[str, Player] = {

@@ -16,10 +16,10 @@ from benchmarks.timing import Row
 from noisewise.core.blocks import Floats
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.items import PairedItems
-from noisewise.study.inputs.value_scale import AS_TOLD
 from noisewise.study.log.items import Items, ToldItems
 from noisewise.study.models.independent import separate_options
 from noisewise.study.models.model import LITTLE, PAIRED, Shares
+from noisewise.study.telling.scale import AS_TOLD
 
 BATCH = 50
 DELTA = 0.05

@@ -31,7 +31,10 @@ def in_cell(cell, target: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, in
     env = cell.environment(HORIZON)
     totals = [(env.sigmas(HORIZON, 0, r) ** -2.0).sum() for r in range(RUNS)]
     eps = float(target * env.actions.dim / math.sqrt(np.median(totals)))
-    policies = nw.precision_tracking(env.actions, eps=eps, delta=DELTA), nw.vaee(env.actions, delta=DELTA)
+    policies = (
+        nw.rules.precision_tracking(env.actions, eps=eps, delta=DELTA),
+        nw.vaee(env.actions, delta=DELTA),
+    )
     ours, theirs = (
         nw.simulate(
             policy,

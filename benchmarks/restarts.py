@@ -47,7 +47,7 @@ CELLS = (
 )
 
 
-def stopped(cell: Cell, radius: str, ridge: float | str, on: str | None) -> nw.Simulation:
+def stopped(cell: Cell, radius: str, ridge: float | str, on: str | None) -> nw.simulation.Simulation:
     """All runs of one radius."""
     instance = nw.instances.sphere(cell.n_actions, cell.dim)
     env = instance.environment(np.full(cell.horizon, SIGMA))

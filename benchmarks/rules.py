@@ -28,7 +28,7 @@ def cases() -> list[tuple[str, dict[str, Any], float]]:
     """What is run: a name, the case, and the ratio that it may have."""
     found = []
     for n, dim, horizon in SIZES:
-        for rule in nw.POLICIES:
+        for rule in nw.rules.POLICIES:
             if n > SMALL_ONLY.get(rule, n) or (rule in FEW_FEATURES and dim > 4):
                 continue
             case = {"rule": rule, "n": n, "dim": dim, "horizon": horizon}

@@ -52,7 +52,7 @@ def against_vaee(on: str | None) -> list[Row]:
 
 def against_rivals(on: str | None) -> list[Row]:
     """Geometric means over the grid, and the worst cell against the better of vaee and vagd."""
-    known = [entry for entry in RIVALS if entry.rule in nw.POLICIES]
+    known = [entry for entry in RIVALS if entry.rule in nw.rules.POLICIES]
     entries = [Entry("vaee", "vaee", {}), Entry("vage", "vage", {}), *known]
     arena = run_arena(entries, CELLS["grid"], FOLDER / "rivals", replications=RIVAL_REPLICATIONS, on=on)
     rows = []

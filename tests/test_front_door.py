@@ -1,6 +1,7 @@
-"""What `import noisewise` gives: few names to look at, every name that was there, and no waiting."""
+"""What `import noisewise` gives: few names to look at, the rest in rooms, and no waiting."""
 
 import ast
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -48,18 +49,22 @@ def test_a_type_checker_is_told_what_is_found_at_run_time():
     assert type_checked_imports() == lazy | {(room, "noisewise") for room in nw._ROOMS.split()}
 
 
-def test_all_rules_are_in_rules_and_all_but_one_at_the_top():
+def test_all_rules_are_in_rules_and_those_of_the_paper_at_the_top():
     for name, constructor in registry.POLICIES.items():
         assert getattr(nw.rules, name) is constructor
-        assert name == "save" or getattr(nw, name) is constructor
+        assert hasattr(nw, name) is (name in ("vaee", "vagd", "robust_vaee", "vage"))
     others = {"POLICIES", "Estimate", "Policy", "Rule", "load_policy", "make_policy", "register"}
     assert {*others, *registry.POLICIES} == set(nw.rules.__all__)
 
 
-def test_save_says_where_the_rule_is():
-    assert not hasattr(nw, "save")
-    with pytest.raises(AttributeError, match=r"the rule is `nw\.rules\.save`; `policy\.save\(path\)` writes"):
-        _ = nw.save
+def test_a_name_of_a_room_says_where_it_is():
+    for name, room in (("rage", "rules"), ("Ball", "sets"), ("Pairs", "designs")):
+        with pytest.raises(AttributeError, match=rf"has no attribute '{name}': it is `nw\.{room}\.{name}`\."):
+            getattr(nw, name)
+
+
+def test_the_source_of_a_constructor_is_its_rule():
+    assert "class Vaee(Rule):" in inspect.getsource(nw.vaee)
 
 
 def test_a_name_that_is_not_there_is_an_error_that_python_can_correct():

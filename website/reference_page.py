@@ -53,7 +53,7 @@ SECTIONS = (
     PagePart(
         "Readers",
         "noisewise.readers",
-        "[Result files of other tools](readers.md), and what a reader of your own is made of.",
+        "[Result files of other tools](tables.md#result-files-of-other-tools), and a reader of your own.",
         "nw.readers.",
     ),
     PagePart(
@@ -79,7 +79,7 @@ SECTIONS = (
         "Designs",
         "noisewise.designs",
         "Which actions to measure, in which shares: [designs](designs.md).",
-        "nw.design.",
+        "nw.designs.",
     ),
     PagePart(
         "Simulations",
@@ -108,7 +108,7 @@ SECTIONS = (
         "What a sequence of sigmas is worth, by the theorems: [the paper in numbers](paper.md).",
         "nw.theory.",
     ),
-    PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](charts.md).", "charts."),
+    PagePart("Charts", "noisewise.charts", "Data in, chart out: [charts](policies.md#charts).", "charts."),
     PagePart(
         "The arena",
         "noisewise.simulation.arena",

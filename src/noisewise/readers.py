@@ -2,7 +2,7 @@
 
 A reader is a `Reader`: a function from a `ResultFile` to a `Readout`, which holds rows (`ReadRow`) with the
 fields of `tell`. Parts of JSON are a `JsonPart`, which names its place in every refusal; `TimeScale` converts
-units of time. See docs/readers.md.
+units of time. See docs/tables.md.
 """
 
 from noisewise.study.readers.reader import Reader

@@ -67,7 +67,7 @@ def play(policy, rows, rounds=120, seed=0):
 
 @pytest.mark.parametrize("place", ["memory map", "npy", "parquet", "dask"])
 @pytest.mark.parametrize("kind", ["gaussian", "unit", "copies"])
-@pytest.mark.parametrize("rule", [nw.vaee, nw.widest], ids=["vaee", "widest"])
+@pytest.mark.parametrize("rule", [nw.vaee, nw.rules.widest], ids=["vaee", "widest"])
 def test_a_large_list_is_measured_as_the_list_in_memory(place, kind, rule, tmp_path):
     rows = vectors(kind)
     actions = LargeList(stored(place, rows, tmp_path))

@@ -15,17 +15,17 @@ MODELS = 200
 #: The bound over contrasts takes longer: it is tried on fewer models here, on all in the benchmark.
 CONTRASTS = 25
 RNG = np.random.default_rng(7)
-MIXED = nw.Product(nw.Ball(2), nw.Box([-1.0], [0.5]))
+MIXED = nw.sets.Product(nw.sets.Ball(2), nw.sets.Box([-1.0], [0.5]))
 SETS = {
-    "disc": nw.Ball(2, radius=1.5),
-    "ball": nw.Ball(3),
-    "ellipse": nw.Ellipsoid([[4.0, 1.0], [1.0, 1.0]]),
-    "ellipsoid": nw.Ellipsoid(np.diag([1.0, 4.0, 0.25]) + 0.1),
-    "box": nw.Box([-1.0, 0.0, 0.2, -3.0], [1.0, 2.0, 0.5, -1.0]),
-    "hypercube": nw.Hypercube(6),
-    "polytope": nw.Polytope(RNG.standard_normal((15, 3))),
-    "simplex": nw.Simplex(5),
-    "product of vertices": nw.Product(nw.Simplex(3), nw.Hypercube(3)),
+    "disc": nw.sets.Ball(2, radius=1.5),
+    "ball": nw.sets.Ball(3),
+    "ellipse": nw.sets.Ellipsoid([[4.0, 1.0], [1.0, 1.0]]),
+    "ellipsoid": nw.sets.Ellipsoid(np.diag([1.0, 4.0, 0.25]) + 0.1),
+    "box": nw.sets.Box([-1.0, 0.0, 0.2, -3.0], [1.0, 2.0, 0.5, -1.0]),
+    "hypercube": nw.sets.Hypercube(6),
+    "polytope": nw.sets.Polytope(RNG.standard_normal((15, 3))),
+    "simplex": nw.sets.Simplex(5),
+    "product of vertices": nw.sets.Product(nw.sets.Simplex(3), nw.sets.Hypercube(3)),
     "product with a ball": MIXED,
 }
 
@@ -46,7 +46,7 @@ def tried(actions, rng):
         left, right = actions.shape.left, actions.shape.right
         return np.hstack([np.repeat(left, len(right), axis=0), np.tile(right, (len(left), 1))])
     if actions is MIXED:
-        disc = tried(nw.Ball(2), rng)
+        disc = tried(nw.sets.Ball(2), rng)
         ends = np.repeat([[-1.0], [0.5]], len(disc), axis=0)
         return np.hstack([np.vstack([disc, disc]), ends])
     if actions.dim == 2:
@@ -98,18 +98,18 @@ def test_the_oracles_agree_with_brute_force(name):
 def test_ties_are_broken_by_the_set_alone():
     """All directions are equally wide before any measurement; both ends of one always are."""
     model = new_model(np.zeros((3, 1)), 1.0)
-    assert nw.Ball(3).widest(model).vector.tolist() == [1.0, 0.0, 0.0]
-    assert (nw.Hypercube(3).widest(model).vector < 0.0).all()
+    assert nw.sets.Ball(3).widest(model).vector.tolist() == [1.0, 0.0, 0.0]
+    assert (nw.sets.Hypercube(3).widest(model).vector < 0.0).all()
     place(model, np.array([1.0, 0.0, 0.0]))
     fold(model, 0, 0.3, 0.1)
-    assert_allclose(nw.Ball(3).widest(model).vector, [0.0, 1.0, 0.0], atol=1e-12)
+    assert_allclose(nw.sets.Ball(3).widest(model).vector, [0.0, 1.0, 0.0], atol=1e-12)
     # A turned copy of the problem: the sign is that of the largest entry.
     turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))
     turned = new_model(np.zeros((3, 1)), 1.0)
     for column in turn.T[:2]:
         place(turned, column)
         fold(turned, 0, 0.3, 0.1)
-    found = nw.Ball(3).widest(turned).vector
+    found = nw.sets.Ball(3).widest(turned).vector
     assert_allclose(np.abs(found), np.abs(turn[:, 2]), atol=1e-9)
     assert found[np.argmax(np.abs(found))] > 0.0
 
@@ -119,7 +119,7 @@ def test_beyond_enumeration_the_bound_holds_and_the_search_is_good():
     rng = np.random.default_rng(3)
     low, high = -np.ones(21), np.ones(21)
     everything = vertices.two_tables(low, high)
-    box = nw.Box(low, high)
+    box = nw.sets.Box(low, high)
     assert not box.exact
     for _ in range(3):
         root = rng.standard_normal((21, 30))
@@ -152,25 +152,28 @@ def test_sets_are_described_and_made_again():
         assert type(twin) is type(actions)
         assert twin.fingerprint() == actions.fingerprint()
         assert twin.max_norm == actions.max_norm
-    assert nw.Ball(2).fingerprint() != nw.Ball(2, radius=2.0).fingerprint()
+    assert nw.sets.Ball(2).fingerprint() != nw.sets.Ball(2, radius=2.0).fingerprint()
 
 
 def test_polytopes_from_inequalities():
-    square = nw.Polytope.from_inequalities([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1]], [1, 1, 1, 1, 9])
+    square = nw.sets.Polytope.from_inequalities([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1]], [1, 1, 1, 1, 9])
     assert square.vertices.tolist() == [[-1, -1], [-1, 1], [1, -1], [1, 1]]
     assert square.contains([0.3, -0.9])
     assert not square.contains([0.3, -1.1])
-    assert nw.Polytope.from_inequalities([[1.0], [-1.0]], [2.0, 1.0]).vertices.tolist() == [[-1.0], [2.0]]
+    assert nw.sets.Polytope.from_inequalities([[1.0], [-1.0]], [2.0, 1.0]).vertices.tolist() == [
+        [-1.0],
+        [2.0],
+    ]
 
 
 def test_membership():
-    assert nw.Ball(2).contains([0.6, 0.8])
-    assert not nw.Ball(2).contains([0.7, 0.8])
-    assert nw.Ellipsoid([[4.0, 0.0], [0.0, 1.0]]).contains([2.0, 0.0])
-    assert not nw.Hypercube(4).contains([0.5, 0.5, 0.5, 0.4])
-    assert nw.Simplex(3).contains([0.2, 0.3, 0.5])
-    assert not nw.Simplex(3).contains([0.2, 0.3, 0.4])
-    flat = nw.Polytope([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    assert nw.sets.Ball(2).contains([0.6, 0.8])
+    assert not nw.sets.Ball(2).contains([0.7, 0.8])
+    assert nw.sets.Ellipsoid([[4.0, 0.0], [0.0, 1.0]]).contains([2.0, 0.0])
+    assert not nw.sets.Hypercube(4).contains([0.5, 0.5, 0.5, 0.4])
+    assert nw.sets.Simplex(3).contains([0.2, 0.3, 0.5])
+    assert not nw.sets.Simplex(3).contains([0.2, 0.3, 0.4])
+    flat = nw.sets.Polytope([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     assert flat.contains([0.25, 0.25, 0.5])
     assert not flat.contains([0.25, 0.25, 0.6])
     assert MIXED.contains([0.6, 0.8, 0.5])
@@ -180,36 +183,36 @@ def test_membership():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: nw.Ball(0), "`dim` must be at least 1; got 0"),
-        (lambda: nw.Ball(2.5), "`dim` must be a whole number; got 2.5"),
-        (lambda: nw.Ball(2, radius=0), "`radius` must be a finite number above 0; got 0"),
-        (lambda: nw.Ball(2, radius=math.inf), "`radius` must be a finite number above 0; got inf"),
-        (lambda: nw.Ellipsoid([[1, 2], [2, 1]]), "`matrix` must be positive definite.*eigenvalue of -1"),
-        (lambda: nw.Ellipsoid([[1, 0], [0, 0]]), "`matrix` must be positive definite.*flat"),
-        (lambda: nw.Ellipsoid([[1, 1], [0, 1]]), "`matrix` must be symmetric"),
-        (lambda: nw.Ellipsoid([[1, 2, 3]]), "`matrix` must be a square table"),
+        (lambda: nw.sets.Ball(0), "`dim` must be at least 1; got 0"),
+        (lambda: nw.sets.Ball(2.5), "`dim` must be a whole number; got 2.5"),
+        (lambda: nw.sets.Ball(2, radius=0), "`radius` must be a finite number above 0; got 0"),
+        (lambda: nw.sets.Ball(2, radius=math.inf), "`radius` must be a finite number above 0; got inf"),
+        (lambda: nw.sets.Ellipsoid([[1, 2], [2, 1]]), "`matrix` must be positive definite.*eigenvalue of -1"),
+        (lambda: nw.sets.Ellipsoid([[1, 0], [0, 0]]), "`matrix` must be positive definite.*flat"),
+        (lambda: nw.sets.Ellipsoid([[1, 1], [0, 1]]), "`matrix` must be symmetric"),
+        (lambda: nw.sets.Ellipsoid([[1, 2, 3]]), "`matrix` must be a square table"),
         (
-            lambda: nw.Box([0, 2], [1, 1]),
+            lambda: nw.sets.Box([0, 2], [1, 1]),
             "`low` must not exceed `high`.*empty; got 2.0 and 1.0 at position 1",
         ),
-        (lambda: nw.Box([0], [math.inf]), "`high` must be finite, or the box is unbounded"),
-        (lambda: nw.Box([0, 1], [1]), "`low` and `high` must be equally long; got 2 and 1"),
-        (lambda: nw.Box("ab", [1]), "`low` must be a list of numbers"),
-        (lambda: nw.Polytope([]), "`vertices` must be a table of numbers with at least one row"),
+        (lambda: nw.sets.Box([0], [math.inf]), "`high` must be finite, or the box is unbounded"),
+        (lambda: nw.sets.Box([0, 1], [1]), "`low` and `high` must be equally long; got 2 and 1"),
+        (lambda: nw.sets.Box("ab", [1]), "`low` must be a list of numbers"),
+        (lambda: nw.sets.Polytope([]), "`vertices` must be a table of numbers with at least one row"),
         (
-            lambda: nw.Polytope([[1.0, math.nan]]),
+            lambda: nw.sets.Polytope([[1.0, math.nan]]),
             "`vertices` must be finite numbers; got nan in row 0, column 1",
         ),
-        (lambda: nw.Polytope.from_inequalities([[1, 0]], [1]), "polytope that is unbounded in entry"),
-        (lambda: nw.Polytope.from_inequalities([[1.0], [-1.0]], [0.0, -1.0]), "got an empty polytope"),
-        (lambda: nw.Polytope.from_inequalities([[1, 0]], [1, 2]), "`limits` must be 1 finite numbers"),
+        (lambda: nw.sets.Polytope.from_inequalities([[1, 0]], [1]), "polytope that is unbounded in entry"),
+        (lambda: nw.sets.Polytope.from_inequalities([[1.0], [-1.0]], [0.0, -1.0]), "got an empty polytope"),
+        (lambda: nw.sets.Polytope.from_inequalities([[1, 0]], [1, 2]), "`limits` must be 1 finite numbers"),
         (
-            lambda: nw.Polytope.from_inequalities([[1, 0], [-1, 0], [0, 1], [0, -1]], [0, 0, 1, 1]),
+            lambda: nw.sets.Polytope.from_inequalities([[1, 0], [-1, 0], [0, 1], [0, -1]], [0, 0, 1, 1]),
             "`limits` must leave an inside: this polytope is flat",
         ),
-        (lambda: nw.Product(), "`factors` must be sets such as"),
-        (lambda: nw.Product(nw.Ball(2), 3), "`factors` must be sets such as"),
-        (lambda: nw.Ball(3).best([1, 2]), "`parameter` must be a vector of 3 finite numbers"),
+        (lambda: nw.sets.Product(), "`factors` must be sets such as"),
+        (lambda: nw.sets.Product(nw.sets.Ball(2), 3), "`factors` must be sets such as"),
+        (lambda: nw.sets.Ball(3).best([1, 2]), "`parameter` must be a vector of 3 finite numbers"),
     ],
 )
 def test_bad_sets_are_refused_in_one_sentence(make, sentence):

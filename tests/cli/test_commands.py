@@ -37,11 +37,11 @@ def test_no_line_of_the_list_of_commands_is_cut_off():
 def test_policies_lists_every_rule():
     listed = json.loads(run("rules", "--json").stdout)
     assert listed["schema"] == "noisewise.policies/1"
-    assert {row["name"] for row in listed["policies"]} == set(nw.POLICIES)
+    assert {row["name"] for row in listed["policies"]} == set(nw.rules.POLICIES)
     assert all(row["what"].endswith(".") for row in listed["policies"])
     described = run("rules").stdout
-    assert all(f"\n{name}\n" in f"\n{described}" for name in nw.POLICIES)
-    assert described.count("guarantee: ") == described.count("cost per round: ") == len(nw.POLICIES)
+    assert all(f"\n{name}\n" in f"\n{described}" for name in nw.rules.POLICIES)
+    assert described.count("guarantee: ") == described.count("cost per round: ") == len(nw.rules.POLICIES)
     assert "sees sigma: before the choice (privileged)" in described
     assert "faithful: our reconstruction" in described
 
@@ -52,7 +52,7 @@ RACE = ["simulate", "-p", "all", "--instance", "soare:dim=3", "--horizon", "4", 
 def test_all_rules_that_fit_race_and_the_others_are_listed_with_the_reason():
     content = json.loads(run(*RACE, "--json").stdout)
     ran, left_out = {row["policy"] for row in content["runs"]}, content["left_out"]
-    assert ran | {row["policy"] for row in left_out} == set(nw.POLICIES)
+    assert ran | {row["policy"] for row in left_out} == set(nw.rules.POLICIES)
     reasons = {row["policy"]: row["reason"] for row in left_out}
     assert "which needs it before the choice" in reasons["information_directed"]
     assert "vaee_as_printed" in ran
@@ -73,7 +73,7 @@ def test_simulate_prints_a_table_and_writes_files(tmp_path):
     assert result.exit_code == 0
     assert "round_robin" in result.stdout
     assert (tmp_path / "race.svg").read_text().startswith("<svg")
-    runs = nw.load_simulations(tmp_path / "runs.parquet")
+    runs = nw.simulation.load_simulations(tmp_path / "runs.parquet")
     assert [r.policy for r in runs] == ["vaee", "round_robin"]
     assert len(pl.read_parquet(tmp_path / "runs.parquet")) == 2 * 5 * runs[0].checkpoints.size
 
@@ -123,14 +123,14 @@ def test_an_interrupt_keeps_the_finished_rules(monkeypatch, tmp_path):
     def second_is_interrupted(*arguments, **options):
         calls.append(1)
         if len(calls) == 2:
-            raise nw.SimulationInterrupted(None)
+            raise nw.simulation.SimulationInterrupted(None)
         return real(*arguments, **options)
 
     monkeypatch.setattr(nw, "simulate", second_is_interrupted)
     result = run(*SMALL, "--out", tmp_path / "runs.parquet")
     assert result.exit_code == 130
     assert "1 of 2 rules are complete" in result.stderr
-    assert [r.policy for r in nw.load_simulations(tmp_path / "runs.parquet")] == ["vaee"]
+    assert [r.policy for r in nw.simulation.load_simulations(tmp_path / "runs.parquet")] == ["vaee"]
 
 
 @pytest.mark.long("pages")

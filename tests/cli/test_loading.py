@@ -23,7 +23,7 @@ NOT_LOADED = {
     ("tell", "A", "1.0", "--se", "0.1"): (*HEAVY, *RULES, "scipy"),
     ("certify",): (*HEAVY, *RULES),
     ("certify", "--json"): (*HEAVY, *RULES),
-    ("status",): (*HEAVY, *RULES),
+    ("status",): (*DATABASES, *SCREENS, *STATISTICS, *RULES),
     ("check",): (*HEAVY, *RULES),
     ("void", "m-1", "a slip"): (*HEAVY, *RULES, "scipy"),
     ("exclude", "A", "broken"): (*HEAVY, *RULES, "scipy"),

@@ -61,7 +61,7 @@ def test_a_dry_run_shows_what_will_be_understood_and_changes_nothing(store, germ
     assert answer["dry_run"]
     assert answer["told"] == 3
     assert answer["understood"]["units"] == {"value": "GPa", "se": "GPa"}
-    assert answer["understood"]["first_rows"][0] == {"option": "A", "value": "1234.5", "se": "0.4"}
+    assert answer["understood"]["first_rows"][0] == {"option": "A", "value": 1234.5, "se": 0.4}
     assert nw.load_study(store).n_measurements == 0
 
 
@@ -160,7 +160,7 @@ def test_names_that_are_nearly_the_same_are_told_and_dates_among_names_refused(r
     assert len(nw.load_study(tmp_path / "n.db").options) == 4
     table.write_text("option,value,se\nSEPT1,1,0.1\n2-Sep,2,0.1\n")
     message = refused("init", tmp_path / "d.db", "--from", table, "--eps", 1)
-    assert "row 2 (line 3): '2-Sep' looks like a date that a spreadsheet made of another name" in message
+    assert "row 2 (line 3): column 'option' holds a date, '2-Sep'" in message
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_names_that_are_nearly_the_same_are_told_and_dates_among_names_refused(r
         ("p.png", b"\x89PNG\r\n\x1a\n" + b"\0" * 9, "'p.png' is a picture"),
         ("old.db", b"SQLite format 3\0", "'old.db' is a database"),
         ("mystery", b"SQLite format 3\0", "'mystery' is a database"),
-        ("x.xlsx", b"nothing", "'x.xlsx' is no workbook"),
+        ("x.xlsx", b"nothing", "'x.xlsx' is not a workbook"),
         ("x.ods", b"PK\x03\x04", "must be a file that ends in one of"),
     ],
 )

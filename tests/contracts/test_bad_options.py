@@ -80,13 +80,13 @@ def test_bad_options_get_one_sentence(name, options, message):
 )
 def test_options_of_no_meaning_or_no_type_get_one_sentence(name, options, message):
     with pytest.raises(TypeError) as caught:
-        nw.POLICIES[name](np.eye(2), **options)
+        nw.rules.POLICIES[name](np.eye(2), **options)
     assert str(caught.value) == message
 
 
 def test_a_radius_that_needs_sigma_min_asks_for_it():
     with pytest.raises(ValueError, match=r"^`sigma_min` must be given with radius='paper'"):
-        nw.lingape(np.eye(2), radius="paper")
+        nw.rules.lingape(np.eye(2), radius="paper")
 
 
 @pytest.mark.parametrize(("name", "options"), [("information_directed", {}), ("varcb", {"horizon": 10})])

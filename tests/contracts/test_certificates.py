@@ -29,7 +29,7 @@ OTHERS = {
 
 def options_of(name):
     """Every option of a rule with values to try in place of the default."""
-    for option, parameter in inspect.signature(nw.POLICIES[name]).parameters.items():
+    for option, parameter in inspect.signature(nw.rules.POLICIES[name]).parameters.items():
         if option == "actions" or option in STATED:
             continue
         values = list(OTHERS.get(option, []))
@@ -43,7 +43,7 @@ def options_of(name):
 
 
 def told(name, sigma=0.3, **options):
-    horizon = {"horizon": 40} if "horizon" in inspect.signature(nw.POLICIES[name]).parameters else {}
+    horizon = {"horizon": 40} if "horizon" in inspect.signature(nw.rules.POLICIES[name]).parameters else {}
     printed = {"sigma_min": 0.1} if name == "vaee_as_printed" else {}
     policy = nw.make_policy(name, VECTORS, **horizon, **printed, **options)
     rng = np.random.default_rng(0)
@@ -55,7 +55,7 @@ def told(name, sigma=0.3, **options):
 PROVEN_RADII = ("mixture", "self-normalised", "paper", "averaged", "restarted", "printed")
 
 
-@pytest.mark.parametrize("name", sorted(nw.POLICIES))
+@pytest.mark.parametrize("name", sorted(nw.rules.POLICIES))
 def test_an_option_that_makes_a_bound_smaller_is_named_in_the_certificate(name):
     usual = told(name).estimate()
     for option, value in options_of(name):
@@ -89,9 +89,9 @@ RESTS_ON_SIGMA = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(nw.POLICIES))
+@pytest.mark.parametrize("name", sorted(nw.rules.POLICIES))
 def test_every_rule_with_a_declared_noise_says_so(name):
-    options = inspect.signature(nw.POLICIES[name]).parameters
+    options = inspect.signature(nw.rules.POLICIES[name]).parameters
     declared = {"noise_level", "noise_bound"} & set(options)
     limit = told(name).rule.most_sigma()
     if name in RESTS_ON_SIGMA:
@@ -123,7 +123,7 @@ def test_a_sigma_above_the_declared_noise_ends_the_certificate(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["oful", "weighted_oful"])
 def test_the_same_on_infinite_sets(name, tmp_path):
-    policy = nw.make_policy(name, nw.Ball(2))
+    policy = nw.make_policy(name, nw.sets.Ball(2))
     for _ in range(20):
         policy.tell(policy.ask(), 0.5, 1.0)
     assert policy.estimate().certificate.startswith("anytime, if")
@@ -142,11 +142,11 @@ def test_a_radius_by_hand_and_a_scale_are_named_together():
         words = nw.make_policy(name, VECTORS, radius=0.5, scale=0.01).estimate().certificate
         assert "if the radius that was given is right" in words
         assert "nothing is proven with scale=0.01" in words
-    assert "scale=0.01" in nw.oful(VECTORS, scale=0.01).estimate().certificate
+    assert "scale=0.01" in nw.rules.oful(VECTORS, scale=0.01).estimate().certificate
     assert "trust_after=2" in nw.rules.save(VECTORS, horizon=10, trust_after=2.0).estimate().certificate
 
 
-@pytest.mark.parametrize("name", sorted(nw.POLICIES))
+@pytest.mark.parametrize("name", sorted(nw.rules.POLICIES))
 def test_what_is_no_number_gives_no_bound(name):
     policy = told(name)
     policy.rule.model.arrays.means[1] = math.nan

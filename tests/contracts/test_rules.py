@@ -17,8 +17,8 @@ OPTIONS = NEEDED | {
     **{name: NEEDED[name] | {"scale": 0.03, "refresh": 1.0} for name in ("voful", "voful2")},
 }
 VARIANTS = {
-    **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.POLICIES},
-    "precision_tracking, eps": functools.partial(nw.precision_tracking, eps=0.5, radius=1.0),
+    **{name: functools.partial(nw.make_policy, name, **OPTIONS.get(name, {})) for name in nw.rules.POLICIES},
+    "precision_tracking, eps": functools.partial(nw.rules.precision_tracking, eps=0.5, radius=1.0),
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
     "vaee, last": functools.partial(nw.vaee, explore="candidates", radius=1.0, recommendation="last"),
     "vaee, most played": functools.partial(nw.vaee, radius=1.0, recommendation="most-played"),
@@ -32,9 +32,9 @@ VARIANTS = {
     "robust_vaee, candidates": functools.partial(
         nw.robust_vaee, explore="candidates", recommendation="last", radius=1.0
     ),
-    "varcb, scaled": functools.partial(nw.varcb, horizon=60, scale=0.01, noise_bound=0.1),
+    "varcb, scaled": functools.partial(nw.rules.varcb, horizon=60, scale=0.01, noise_bound=0.1),
     "save, scaled": functools.partial(nw.rules.save, horizon=60, scale=1e-4, trust_after=0.1),
-    "lingame, single": functools.partial(nw.lingame, learners="single", optimistic=False),
+    "lingame, single": functools.partial(nw.rules.lingame, learners="single", optimistic=False),
     "vaee, self-normalised": functools.partial(nw.vaee, radius="self-normalised", ridge=0.3),
 }
 

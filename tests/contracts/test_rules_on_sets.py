@@ -12,7 +12,7 @@ from noisewise.testing import SET_CHECKS, check_rule_on_sets
 VARIANTS = {
     **{
         name: functools.partial(nw.make_policy, name, **NEEDED.get(name, {}))
-        for name in nw.POLICIES
+        for name in nw.rules.POLICIES
         if not rule_named(name).lists_only
     },
     "vaee on candidates": functools.partial(nw.vaee, explore="candidates", radius=1.0),
@@ -21,7 +21,7 @@ VARIANTS = {
     "robust_vaee, one pass as published": functools.partial(
         nw.robust_vaee, estimator="one-pass", tau0=1.0, floor=True, radius=1.0
     ),
-    "weighted oful, sub-gaussian": functools.partial(nw.weighted_oful, noise="sub-gaussian"),
+    "weighted oful, sub-gaussian": functools.partial(nw.rules.weighted_oful, noise="sub-gaussian"),
 }
 
 

@@ -72,7 +72,7 @@ def test_the_certificate_is_true(seed, kind):
     rng = np.random.default_rng(seed)
     dim = int(rng.integers(2, 6))
     vectors = actions(kind, int(rng.integers(dim + 1, 60)), dim, rng)
-    found = nw.transductive_design(vectors, nw.Pairs(vectors), gap=1e-2)
+    found = nw.transductive_design(vectors, nw.designs.Pairs(vectors), gap=1e-2)
     pairs = all_differences(vectors)
     assert found.gap <= 1e-2
     assert found.value == pytest.approx(value(vectors, pairs, found.dense()), rel=1e-6)
@@ -86,7 +86,7 @@ def test_a_set_that_spans_less_than_its_columns():
     rng = np.random.default_rng(7)
     plane = rng.standard_normal((2, 4))
     vectors = rng.standard_normal((30, 2)) @ plane
-    found = nw.transductive_design(vectors, nw.Pairs(vectors), gap=1e-4)
+    found = nw.transductive_design(vectors, nw.designs.Pairs(vectors), gap=1e-4)
     inside = vectors @ np.linalg.pinv(plane)
     assert found.value == pytest.approx(value(inside, all_differences(inside), found.dense()), rel=1e-6)
     with pytest.raises(ValueError, match="`directions` must lie in the span of `vectors`"):
@@ -109,7 +109,7 @@ def test_a_set_that_spans_less_than_its_columns():
             lambda v: nw.transductive_design(v, v, ["a", "b", "c"]),
             "`weights` must be 3 finite numbers above 0",
         ),
-        (lambda v: nw.Pairs(v[:1]), "`vectors` must hold at least two rows"),
+        (lambda v: nw.designs.Pairs(v[:1]), "`vectors` must hold at least two rows"),
     ],
 )
 def test_bad_input_gets_one_sentence(call, message):
@@ -131,7 +131,7 @@ def test_a_factorial_with_unequal_variances_is_solved_and_proved(seed, gap):
     precisions = 1.0 / 10.0 ** np.random.default_rng(seed).uniform(-2.0, 2.0, 8)
     for directions, listed in (
         (vectors[1:], vectors[1:]),
-        (nw.Pairs(vectors), all_differences(vectors)),
+        (nw.designs.Pairs(vectors), all_differences(vectors)),
     ):
         found = nw.transductive_design(vectors, directions, weights=precisions, gap=gap)
         assert found.gap <= gap

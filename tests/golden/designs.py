@@ -188,7 +188,7 @@ def _play_transductive(case: dict[str, Any]) -> dict[str, Any]:
     seed, n, dim, k = (case[name] for name in ("seed", "n", "dim", "directions"))
     rows, directions = worlds.vectors(seed, n, dim), worlds.vectors(seed + 1000, k, dim)
     weights = np.round(worlds.numbers(seed, 8).uniform(0.2, 4.0, n), 6) if case.get("weighted") else None
-    asked: Any = nw.Pairs(directions) if case["kind"] == "pairs" else directions
+    asked: Any = nw.designs.Pairs(directions) if case["kind"] == "pairs" else directions
     gap = case.get("gap", 1e-7)
     design = nw.transductive_design(rows, asked, weights, gap)
     shares = design.dense() * (1.0 if weights is None else weights)

@@ -157,7 +157,7 @@ SETS: dict[str, dict[str, Any]] = {
 
 def cases() -> Iterator[tuple[str, dict[str, Any]]]:
     """All of them."""
-    for number, rule in enumerate(nw.POLICIES):
+    for number, rule in enumerate(nw.rules.POLICIES):
         for name, case in _on_lists(rule, 1000 * (number + 1)):
             yield name, case | {"seed": case["seed"] + ANOTHER_WORLD.get(name, 0)}
     for number, rule in enumerate(ON_SETS):
@@ -207,7 +207,7 @@ def _on_lists(rule: str, seed: int) -> Iterator[tuple[str, dict[str, Any]]]:
 def _options_of(rule: str) -> set[str]:
     import inspect
 
-    return set(inspect.signature(nw.POLICIES[rule]).parameters) - {"actions"}
+    return set(inspect.signature(nw.rules.POLICIES[rule]).parameters) - {"actions"}
 
 
 def _list_case(rule: str, options: dict[str, Any], seed: int, **world: Any) -> dict[str, Any]:
@@ -310,17 +310,22 @@ def _set_case(rule: str, options: dict[str, Any], seed: int, name: str, rounds: 
 
 def _set(name: str, shape: dict[str, Any]) -> Any:
     if name == "polytope":
-        return nw.Polytope(worlds.vectors(shape["seed"], shape["n"], shape["dim"]))
+        return nw.sets.Polytope(worlds.vectors(shape["seed"], shape["n"], shape["dim"]))
     if name == "inequalities":
-        return nw.Polytope.from_inequalities(shape["matrix"], shape["limits"])
+        return nw.sets.Polytope.from_inequalities(shape["matrix"], shape["limits"])
     if name == "product":
-        return nw.Product(nw.Box([-0.4, 0.1], [0.5, 0.7]), nw.Simplex(3))
+        return nw.sets.Product(nw.sets.Box([-0.4, 0.1], [0.5, 0.7]), nw.sets.Simplex(3))
     if name == "large box":
         low = np.round(worlds.numbers(shape["seed"]).uniform(-1.0, 0.0, shape["dim"]), 6)
         high = np.round(worlds.numbers(shape["seed"], 1).uniform(0.1, 1.0, shape["dim"]), 6)
-        return nw.Box(low, high)
-    kind = {"ball": nw.Ball, "large ball": nw.Ball, "box": nw.Box, "ellipsoid": nw.Ellipsoid}
-    return (kind | {"hypercube": nw.Hypercube, "simplex": nw.Simplex})[name](**shape)
+        return nw.sets.Box(low, high)
+    kind = {
+        "ball": nw.sets.Ball,
+        "large ball": nw.sets.Ball,
+        "box": nw.sets.Box,
+        "ellipsoid": nw.sets.Ellipsoid,
+    }
+    return (kind | {"hypercube": nw.sets.Hypercube, "simplex": nw.sets.Simplex})[name](**shape)
 
 
 def _play_set(case: dict[str, Any]) -> dict[str, Any]:

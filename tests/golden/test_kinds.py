@@ -20,8 +20,8 @@ def test_every_rule_is_played_on_lists_with_each_of_its_options():
         case = record["case"]
         if case["world"] == "list" and record["answer"] != {"refused": True}:
             said.setdefault(case["rule"], []).append(case["options"])
-    assert said.keys() == set(nw.POLICIES)
-    for rule, constructor in nw.POLICIES.items():
+    assert said.keys() == set(nw.rules.POLICIES)
+    for rule, constructor in nw.rules.POLICIES.items():
         options = set(inspect.signature(constructor).parameters) - {"actions"}
         assert options == set().union(*said[rule]), rule
         assert len(said[rule]) >= 10, rule
@@ -33,8 +33,8 @@ def test_every_rule_that_runs_on_sets_is_played_on_each_kind_of_set():
         case = record["case"]
         if case["world"] == "set" and record["answer"] != {"refused": True}:
             played.setdefault(case["rule"], set()).add(case["set"])
-    ball = nw.Ball(2)
-    for rule in nw.POLICIES:
+    ball = nw.sets.Ball(2)
+    for rule in nw.rules.POLICIES:
         needed = {"horizon": 9} if rule in rules.PLANNING else rules.NEEDED.get(rule, {})
         try:
             nw.make_policy(rule, ball, **needed)

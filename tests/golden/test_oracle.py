@@ -45,15 +45,53 @@ def of_rounds(case, change):
     return case["question"].get("tails") == "symmetric" and "half_widths" in change.path
 
 
-def after_a_switch(case, change):
-    return any(step["do"] == "switch" for step in case["steps"]) and case["question"].get("model") == "linear"
+def rows_of(case):
+    return [row for step in case["steps"] for row in step.get("rows", [step])]
+
+
+def is_linked(case, change):
+    """Whether options share features, blocks, studies or differences."""
+    linked = {"block", "minus", "study"}
+    features = (
+        case["question"].get("features") or case["question"].get("model", "independent") != "independent"
+    )
+    return bool(features) or any(linked & set(row) for row in rows_of(case))
+
+
+def is_looked_at_once(case, change):
+    return case["question"].get("looks") == "once" or any(step.get("looks") for step in case["steps"])
+
+
+def of_the_check(case, change):
+    return ".check." in change.path and any(
+        name in change.path for name in ("causes", "left_out", "advice", "remedies", "notes")
+    )
+
+
+def of_asking(case, change):
+    """Which option is asked for where there is no race."""
+    return ".jobs." in change.path and bool(case["question"].get("extra_scatter") or is_heavy(case))
+
+
+def is_heavy(case):
+    return case["question"].get("tails") == "heavy" or case["question"].get("scatter") == "pooled"
+
+
+def of_stated_sizes(case, change):
+    return "approximate" in change.path
 
 
 #: All differences that are intended.
 ALLOWED = [
     Allowed("Everything that is told first decides about scatter, not the first row.", has_plain_values),
     Allowed("Limits of rounds do not depend on the other pairs.", of_rounds),
-    Allowed("A study that leaves the linear model keeps a share of delta for differences.", after_a_switch),
+    Allowed("Linear studies have other ellipsoids, blocks and differences fewer.", is_linked),
+    Allowed(
+        "One look at readings uses Tukey's or Welch's bounds, extra scatter Student's law.", is_looked_at_once
+    ),
+    Allowed("The check tries what it advises, and lists no fits with rows left out.", of_the_check),
+    Allowed("While there is no race RACE asks for the option that is known least.", of_asking),
+    Allowed("A size that is stated after measurements had been seen is approximate.", of_stated_sizes),
 ]
 
 

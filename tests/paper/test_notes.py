@@ -128,7 +128,7 @@ def test_with_the_printed_radius_cumulative_regret_is_linear():
     """Note 21: every action is pulled for ever, where the mixture radius has dropped most of them."""
     instance = nw.instances.hypercube(3, scale=1e9)
     env = instance.environment(nw.schedules.named("flat", dim=3))
-    printed = nw.vaee_as_printed(instance.actions, sigma_min=3**-0.5)
+    printed = nw.rules.vaee_as_printed(instance.actions, sigma_min=3**-0.5)
     tight = nw.vaee(instance.actions, explore="candidates", recommendation="last")
     growth = {}
     for policy in (printed, tight):

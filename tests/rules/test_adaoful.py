@@ -15,7 +15,7 @@ THETA = np.array([0.6, -0.3, 0.2, 0.1])
 
 
 def test_adaoful_is_the_same_estimate_with_optimism():
-    policy = nw.adaoful(VECTORS, tau0=0.4, floor=False, radius=2.0, horizon=100)
+    policy = nw.rules.adaoful(VECTORS, tau0=0.4, floor=False, radius=2.0, horizon=100)
     twin = nw.robust_vaee(VECTORS, tau0=0.4, radius=2.0, horizon=100)
     rng = np.random.default_rng(5)
     for _ in range(40):
@@ -26,4 +26,4 @@ def test_adaoful_is_the_same_estimate_with_optimism():
         policy.tell(action, reward, sigma)
         twin.tell(action, reward, sigma)
     assert_allclose(policy.estimate().theta, twin.estimate().theta, rtol=1e-9)
-    assert nw.adaoful(VECTORS).estimate().certificate == "anytime"
+    assert nw.rules.adaoful(VECTORS).estimate().certificate == "anytime"

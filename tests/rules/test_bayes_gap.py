@@ -14,7 +14,7 @@ import noisewise as nw
 @pytest.mark.parametrize("seed", range(5))
 def test_bayes_gap_is_the_textbooks(seed, horizon):
     vectors, history = random_history(seed)
-    policy = nw.bayes_gap(vectors, eps=0.05, horizon=horizon)
+    policy = nw.rules.bayes_gap(vectors, eps=0.05, horizon=horizon)
     smallest, safest = math.inf, None
     for t, item in enumerate(history):
         policy.tell(*item)

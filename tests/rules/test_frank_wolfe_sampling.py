@@ -41,7 +41,7 @@ def test_frank_wolfe_sampling_is_the_textbooks():
         shares[:] += (step - shares) / t
         return int(np.argmax(shares / np.bincount(actions, minlength=n)))
 
-    play_along(nw.frank_wolfe_sampling(SOARE), decide, 90, seed=1)
+    play_along(nw.rules.frank_wolfe_sampling(SOARE), decide, 90, seed=1)
     assert min(seen.values()) > 5, "both kinds of steps must occur"
 
 

@@ -9,7 +9,7 @@ import noisewise as nw
 def test_it_measures_the_largest_mean_of_the_textbook():
     for seed in range(10):
         vectors, theta, sigmas, noise = random_problem(seed, horizon=25)
-        policy, history = nw.greedy(vectors, ridge=0.6), []
+        policy, history = nw.rules.greedy(vectors, ridge=0.6), []
         for sigma, unit in zip(sigmas, noise, strict=True):
             means, _, _ = naive.posterior(vectors, history, 0.6)
             action = policy.ask()

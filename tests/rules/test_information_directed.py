@@ -39,7 +39,7 @@ def test_deterministic_information_directed_sampling_is_the_textbooks(informatio
     for seed in range(15):
         vectors, theta, sigmas, noise = random_problem(seed, horizon=30)
         factors = np.random.default_rng(seed).uniform(0.5, 2.0, len(vectors))
-        policy = nw.information_directed(
+        policy = nw.rules.information_directed(
             vectors, information=information, randomised=False, action_sigma=factors, ridge=0.7, delta=0.1
         )
         matrix, total = 0.7 * np.eye(vectors.shape[1]), np.zeros(vectors.shape[1])

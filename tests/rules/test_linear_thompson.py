@@ -14,13 +14,13 @@ from noisewise.core.model import perturbed_means
 def test_thompson_sampling_of_scale_0_is_greedy_action_by_action():
     instance = nw.instances.sphere(25, 4)
     env = instance.environment(nw.schedules.log_uniform)
-    policies = nw.linear_thompson(instance.actions, scale=0.0), nw.greedy(instance.actions)
+    policies = nw.rules.linear_thompson(instance.actions, scale=0.0), nw.rules.greedy(instance.actions)
     sims = [nw.simulate(policy, env, horizon=150, replications=40) for policy in policies]
     assert np.array_equal(sims[0].pulled, sims[1].pulled)
     assert np.array_equal(sims[0].advised, sims[1].advised)
     for seed in range(5):
         problem = bounded_problem(seed, horizon=40)
-        thompson, greedy = nw.linear_thompson(problem[0], scale=0), nw.greedy(problem[0])
+        thompson, greedy = nw.rules.linear_thompson(problem[0], scale=0), nw.rules.greedy(problem[0])
         assert live_choices(thompson, *problem) == live_choices(greedy, *problem)
 
 
@@ -28,7 +28,7 @@ def told_thompson(**options):
     """Thompson sampling in three features after eight measurements, with V and the estimate in full."""
     rng = np.random.default_rng(5)
     vectors = np.vstack([np.eye(3), rng.standard_normal((5, 3))])
-    policy = nw.linear_thompson(vectors, **options)
+    policy = nw.rules.linear_thompson(vectors, **options)
     actions, rewards = np.arange(8), rng.standard_normal(8)
     sigmas = 10 ** rng.uniform(-1, 0.3, 8)
     policy.tell_many(actions, rewards, sigmas)

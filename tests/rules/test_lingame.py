@@ -42,13 +42,13 @@ def test_lingame_is_the_textbooks(single, optimistic):
         return int(np.flatnonzero(behind >= behind.max() - 1e-9)[0])  # shares may vanish: then many tie
 
     options = {"learners": "single" if single else "per-answer", "optimistic": optimistic}
-    play_along(nw.lingame(SOARE, **options), decide, 60, seed=3)
+    play_along(nw.rules.lingame(SOARE, **options), decide, 60, seed=3)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_lingame_measures_what_is_furthest_behind(seed):
     rng = np.random.default_rng(seed)
-    policy = nw.lingame(rng.standard_normal((6, 3)))
+    policy = nw.rules.lingame(rng.standard_normal((6, 3)))
     for state, action, history in followed(policy, rng, twelve_decades(rng, 80)):
         if len(history) < 6:
             continue
@@ -61,7 +61,7 @@ def test_lingame_measures_what_is_furthest_behind(seed):
 
 def test_lingame_is_not_confused_by_an_action_far_ahead():
     """Quiet measurements that nobody asked for put one action 1e12 ahead; the others still differ."""
-    rule = nw.lingame(np.eye(4)).rule
+    rule = nw.rules.lingame(np.eye(4)).rule
     rule.given[:] = 1e12, 5.0, 7.0, 6.0
     rule.wanted[:] = 1.0, 6.0, 8.5, 6.0
     assert rule.choose(np.ones(4, np.bool_), None) == 2
@@ -70,5 +70,5 @@ def test_lingame_is_not_confused_by_an_action_far_ahead():
 def test_many_actions_need_a_single_learner():
     vectors = np.random.default_rng(0).standard_normal((5001, 2))
     with pytest.raises(ValueError, match="use learners='single'"):
-        nw.lingame(vectors)
-    assert nw.lingame(vectors, learners="single").ask() == 0
+        nw.rules.lingame(vectors)
+    assert nw.rules.lingame(vectors, learners="single").ask() == 0

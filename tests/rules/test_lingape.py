@@ -81,7 +81,7 @@ def test_stopping_by_the_gap_is_lingapes_own_stopping_rule():
     vectors, theta, _, _ = random_problem(2, horizon=2000)
     level, eps = 0.2, 0.3
     env = nw.Environment(vectors, theta, np.full(2000, level))
-    policy = nw.lingape(env.actions, noise_level=level, ridge=0.2)
+    policy = nw.rules.lingape(env.actions, noise_level=level, ridge=0.2)
     sim = nw.simulate(policy, env, horizon=2000, replications=3, stop="gap", eps=eps)
     assert sim.fired.all()
     for r in range(3):

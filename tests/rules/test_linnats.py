@@ -11,10 +11,10 @@ import noisewise as nw
 
 
 def test_linnats_of_spread_0_measures_the_best_mean():
-    for make in (nw.linnats, nw.linear_thompson):
+    for make in (nw.rules.linnats, nw.rules.linear_thompson):
         for seed in range(5):
             vectors, theta, sigmas, noise = quiet_problem(seed, horizon=25)
-            own = {"spread": 0.0, "horizon": 25} if make is nw.linnats else {"scale": 0.0}
+            own = {"spread": 0.0, "horizon": 25} if make is nw.rules.linnats else {"scale": 0.0}
             policy = make(vectors, **own)
             for sigma, unit in zip(sigmas, noise, strict=True):
                 action = policy.ask()
@@ -25,7 +25,7 @@ def test_linnats_of_spread_0_measures_the_best_mean():
 def test_linnats_draws_are_as_wide_as_its_confidence_set():
     """Two actions: the probability is that of a normal number; false-alarm probability 1e-6."""
     vectors = np.array([[1.0, 0.2], [0.3, 0.9], [0.5, -0.5]])
-    policy = nw.linnats(vectors, horizon=100, scale=0.01, spread=1.5)
+    policy = nw.rules.linnats(vectors, horizon=100, scale=0.01, spread=1.5)
     for t in range(30):
         policy.tell(t % 3, [0.6, 0.1, 0.3][t % 3], 0.2)
     estimate = policy.estimate()
@@ -50,7 +50,7 @@ def test_linnats_for_unknown_variances_learns_in_the_layer_where_it_draws():
     """Its actions are wide in the first layer that is not finished, whatever is drawn."""
     rng = np.random.default_rng(11)
     vectors = rng.standard_normal((8, 2))
-    policy, chosen = nw.linnats_unknown(vectors, horizon=300, scale=1e-3), set()
+    policy, chosen = nw.rules.linnats_unknown(vectors, horizon=300, scale=1e-3), set()
     for _ in range(150):
         rule, action = policy.rule, policy.ask()
         chosen.add(action)

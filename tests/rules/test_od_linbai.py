@@ -9,7 +9,7 @@ def test_od_linbai_halves_down_to_one_within_its_budget():
     rng = np.random.default_rng(2)
     vectors = rng.standard_normal((30, 5))
     theta = rng.standard_normal(5)
-    policy = nw.od_linbai(vectors, horizon=200)
+    policy = nw.rules.od_linbai(vectors, horizon=200)
     kept = []
     for _ in range(200):
         action = policy.ask()

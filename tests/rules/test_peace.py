@@ -12,7 +12,7 @@ def test_peace_halves_the_width_in_every_epoch():
     rng = np.random.default_rng(3)
     vectors = rng.standard_normal((25, 4))
     theta = rng.standard_normal(4)
-    policy = nw.peace(vectors, horizon=300)
+    policy = nw.rules.peace(vectors, horizon=300)
     widths, sizes = [], []
     for _ in range(300):
         action = policy.ask()

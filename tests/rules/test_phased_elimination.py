@@ -31,7 +31,7 @@ def test_phases_give_the_textbooks_counts_when_sigmas_are_equal():
     sigma = 0.5
     for seed in range(4):
         vectors, theta, _, noise = random_problem(seed, horizon=600)
-        policy = nw.phased_elimination(vectors)
+        policy = nw.rules.phased_elimination(vectors)
         counts = textbook_counts(vectors, sigma, delta=0.05)
         length = int(counts.sum())
         pulled = live_choices(
@@ -48,7 +48,7 @@ def test_a_phase_drops_by_its_own_least_squares():
     sigma = 0.05
     for seed in range(3):
         vectors, theta, _, noise = random_problem(seed, horizon=1000)
-        policy = nw.phased_elimination(vectors)
+        policy = nw.rules.phased_elimination(vectors)
         rows, rewards, alive = [], [], np.ones(len(vectors), dtype=bool)
         for t in range(1000):
             action, before = policy.ask(), policy.rule.phase
@@ -74,7 +74,7 @@ def test_the_best_survives_the_phases():
     gone, phases = 0, []
     for r in range(200):
         world = env.world(15, 3, r)
-        policy = nw.phased_elimination(world.actions)
+        policy = nw.rules.phased_elimination(world.actions)
         for sigma, unit in zip(world.sigma, world.noise, strict=True):
             action = policy.ask()
             policy.tell(action, world.means[action] + sigma * unit, sigma)
@@ -88,7 +88,7 @@ def test_the_best_survives_the_phases():
 def test_phased_elimination_is_tracked_as_in_exact_arithmetic(seed):
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((8, 3))
-    policy = nw.phased_elimination(vectors)
+    policy = nw.rules.phased_elimination(vectors)
     checked = 0
     for state, action, history in since_the_phase_began(followed(policy, rng, twelve_decades(rng, 120))):
         given = exact_sums(history, 8)

@@ -134,7 +134,7 @@ def test_a_reward_that_would_overflow_is_refused_and_changes_nothing():
 
 
 def test_signatures_show_the_defaults_that_are_used():
-    for name, constructor in nw.POLICIES.items():
+    for name, constructor in nw.rules.POLICIES.items():
         needed = {"sigma_min": 0.1} if name == "vaee_as_printed" else {}
         if rule_named(name).needs_horizon:
             needed["horizon"] = 10

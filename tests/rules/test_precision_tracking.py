@@ -53,7 +53,7 @@ def test_rewards_of_a_phase_move_neither_what_is_measured_nor_when_it_is_looked_
     vectors, theta, sigmas, _ = problem(0)
     runs = [
         run(
-            nw.precision_tracking(vectors, eps=eps),
+            nw.rules.precision_tracking(vectors, eps=eps),
             vectors,
             scale * theta,
             sigmas,
@@ -125,7 +125,7 @@ def test_the_bound_covers_the_regret_at_every_round(noise):
     runs, misses = 40, 0
     for seed in range(runs):
         vectors, theta, sigmas, rng = problem(seed, n=6, rounds=25)
-        policy = nw.precision_tracking(vectors, eps=0.2, noise=noise, delta=DELTA)
+        policy = nw.rules.precision_tracking(vectors, eps=0.2, noise=noise, delta=DELTA)
         means = vectors @ theta
         missed = False
         for sigma in sigmas:
@@ -141,7 +141,7 @@ def test_the_bound_covers_the_regret_at_every_round(noise):
 def test_a_later_phase_measures_what_tells_the_finalists_apart():
     instance = nw.instances.soare(4, angle=0.1)
     vectors = np.asarray(instance.actions.vectors)
-    policy = nw.precision_tracking(instance.actions)
+    policy = nw.rules.precision_tracking(instance.actions)
     rng = np.random.default_rng(0)
     theta = np.eye(4)[0]
     for _ in range(400):
@@ -157,12 +157,12 @@ def test_a_later_phase_measures_what_tells_the_finalists_apart():
 
 def test_what_is_off_the_design_stays_out_of_the_phase():
     vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.1]])
-    policy = nw.precision_tracking(vectors)
+    policy = nw.rules.precision_tracking(vectors)
     off = int(np.flatnonzero(policy.rule.shares == 0.0)[0])
     policy.tell(off, 0.3, 0.01)
     assert policy.rule.phase.n_told == 0
     assert policy.rule.model.n_told == 1
-    assert "no part of the design" in policy.why(off)
+    assert "not part of the design" in policy.why(off)
 
 
 def test_rounding_between_copies_of_the_best_rules_out_neither():

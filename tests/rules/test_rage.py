@@ -22,8 +22,8 @@ def run_until(policy, phase, most=100_000, noise=0.0):
 
 
 def test_rage_measures_by_the_transductive_design_as_long_as_published():
-    policy = nw.rage(SOARE, delta=0.1)
-    design = nw.transductive_design(SOARE, nw.Pairs(SOARE), gap=1e-4)
+    policy = nw.rules.rage(SOARE, delta=0.1)
+    design = nw.transductive_design(SOARE, nw.designs.Pairs(SOARE), gap=1e-4)
     n = len(SOARE)
     published = 8 * design.value * 1.1 * math.log(2 * n**2 / 0.05)
     wanted = policy.rule.first
@@ -35,7 +35,7 @@ def test_rage_measures_by_the_transductive_design_as_long_as_published():
 
 def test_rage_keeps_measuring_what_is_out_and_phased_elimination_does_not():
     """e_2, the second unit vector, cannot be the best, but tells the two that can apart."""
-    policy = nw.rage(SOARE, scale=0.7)
+    policy = nw.rules.rage(SOARE, scale=0.7)
     run_until(policy, 3)
     assert not policy.is_candidate(1)
     assert policy.is_candidate(0)
@@ -45,7 +45,7 @@ def test_rage_keeps_measuring_what_is_out_and_phased_elimination_does_not():
 def test_rage_judges_by_the_phase_or_by_everything():
     """What was told before the last phase counts in one of them only."""
     for judge_by, survives in (("phase", True), ("all", False)):
-        policy = nw.rage(SOARE, scale=0.3, judge_by=judge_by)
+        policy = nw.rules.rage(SOARE, scale=0.3, judge_by=judge_by)
         run_until(policy, 2)
         # More of a bad action than any phase wants, so it stays out of the phase.
         policy.tell_many([1] * 5, [-1.0] * 5, [1e-3] * 5)
@@ -56,7 +56,7 @@ def test_rage_judges_by_the_phase_or_by_everything():
         policy.rule.end_phase()
         assert policy.is_candidate(1) == survives
     with pytest.raises(ValueError, match="`judge_by` must be one of 'phase', 'all'"):
-        nw.rage(SOARE, judge_by="al")
+        nw.rules.rage(SOARE, judge_by="al")
 
 
 def test_least_squares_of_one_phase():
@@ -71,7 +71,7 @@ def test_least_squares_of_one_phase():
     assert used[1:] @ root @ root.T @ used[1:].T == pytest.approx(np.diag([1 / 3, 2]))
 
 
-@pytest.mark.parametrize("make", [nw.rage, nw.h_rage])
+@pytest.mark.parametrize("make", [nw.rules.rage, nw.rules.h_rage])
 def test_half_of_delta_is_for_the_phases_whatever_the_radius(make):
     for radius in ("mixture", "paper", "self-normalised"):
         options = {"radius": radius, "sigma_min": 0.1}

@@ -34,7 +34,7 @@ def expected(policy, history, told, kind):
     return int(np.sort(actions)[math.floor(chance * told)])
 
 
-@pytest.mark.parametrize("name", nw.POLICIES)
+@pytest.mark.parametrize("name", nw.rules.POLICIES)
 @pytest.mark.parametrize("kind", [kind for kind in RECOMMENDATIONS if kind != "smallest-bound"])
 def test_each_way_is_what_it_says_for_every_rule(name, kind):
     history = random_history(3, length=20)
@@ -46,7 +46,7 @@ def test_each_way_is_what_it_says_for_every_rule(name, kind):
     assert policy.estimate().recommended == policy.recommend()
 
 
-@pytest.mark.parametrize("name", nw.POLICIES)
+@pytest.mark.parametrize("name", nw.rules.POLICIES)
 def test_the_smallest_bound_is_the_smallest_and_certified(name):
     for seed in range(4):
         history = random_history(seed)
@@ -73,7 +73,7 @@ def test_each_measurement_is_drawn_equally_often():
     """Action 1 has 3 of 4 measurements; two-sided, false-alarm probability 1e-6."""
     drawn = 0
     for seed in range(800):
-        policy = nw.round_robin(np.eye(2), recommendation="uniform-played", seed=seed)
+        policy = nw.rules.round_robin(np.eye(2), recommendation="uniform-played", seed=seed)
         policy.tell_many([1, 0, 1, 1], [0.0] * 4, [1.0] * 4)
         drawn += policy.recommend()
     low, high = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 800, 0.75)
@@ -98,11 +98,11 @@ def test_bad_recommendations_get_one_sentence():
     with pytest.raises(
         ValueError, match=r"`recommendation` must be one of .*; got 'lest'. Did you mean 'last'"
     ):
-        nw.widest(np.eye(2), recommendation="lest")
+        nw.rules.widest(np.eye(2), recommendation="lest")
     with pytest.raises(ValueError, match="`recommendation` must be 'best' with explore='all'"):
         nw.vaee(np.eye(2), recommendation="last")
 
-    class Blind(nw.Rule):
+    class Blind(nw.extending.Rule):
         name = "blind"
 
         def beta(self):

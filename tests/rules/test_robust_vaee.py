@@ -96,10 +96,10 @@ def test_the_median_bound_is_the_median_of_blockwise_bounds():
 
 
 @pytest.mark.parametrize(
-    ("rule", "kind"), [(nw.robust_vaee, "list"), (nw.robust_vaee, "ball"), (nw.adaoful, "list")]
+    ("rule", "kind"), [(nw.robust_vaee, "list"), (nw.robust_vaee, "ball"), (nw.rules.adaoful, "list")]
 )
 def test_a_history_without_a_horizon_grows(rule, kind, monkeypatch, tmp_path):
-    actions = VECTORS if kind == "list" else nw.Ball(4)
+    actions = VECTORS if kind == "list" else nw.sets.Ball(4)
     roomy = rule(actions, radius=3.0)
     monkeypatch.setattr("noisewise.rules.robust.ROOM", 3)
     policy = rule(actions, radius=3.0)
@@ -107,7 +107,7 @@ def test_a_history_without_a_horizon_grows(rule, kind, monkeypatch, tmp_path):
         for one in (policy, roomy):
             one.tell(k % 10 if kind == "list" else VECTORS[k % 10], float(value), 0.5)
         # The floors of adaoful are those of its horizon.
-        assert rule is nw.adaoful or np.array_equal(policy.estimate().theta, roomy.estimate().theta)
+        assert rule is nw.rules.adaoful or np.array_equal(policy.estimate().theta, roomy.estimate().theta)
     if kind == "list":
         policy.tell_many([0] * 20, [0.1] * 20, [1.0] * 20)
     policy.save(tmp_path / "policy.npz")
@@ -117,7 +117,7 @@ def test_a_history_without_a_horizon_grows(rule, kind, monkeypatch, tmp_path):
 
 
 def test_what_is_proven_holds_up_to_the_horizon_and_more_can_be_told():
-    policy = nw.adaoful(VECTORS, horizon=3)
+    policy = nw.rules.adaoful(VECTORS, horizon=3)
     policy.tell_many([0, 1, 0], [0.1, 0.2, 0.1], [1.0, 1.0, 1.0])
     assert policy.estimate().certificate == "anytime"
     policy.tell(0, 0.1, 1.0)

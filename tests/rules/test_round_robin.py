@@ -6,7 +6,7 @@ import noisewise as nw
 
 
 def test_actions_take_turns_whatever_is_measured():
-    policy = nw.round_robin(np.eye(3))
+    policy = nw.rules.round_robin(np.eye(3))
     pulled = []
     for t in range(9):
         pulled.append(policy.ask())

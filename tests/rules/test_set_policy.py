@@ -30,7 +30,7 @@ def test_beliefs_are_those_of_a_list_of_the_same_vectors():
     rng = np.random.default_rng(1)
     vectors = rng.standard_normal((30, 3))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    listed, free = nw.vaee(vectors), nw.vaee(nw.Ball(3))
+    listed, free = nw.vaee(vectors), nw.vaee(nw.sets.Ball(3))
     for k, sigma in enumerate(np.geomspace(1e-4, 1.0, 30)):
         reward = float(rng.standard_normal())
         listed.tell(k, reward, sigma)
@@ -44,7 +44,7 @@ def test_beliefs_are_those_of_a_list_of_the_same_vectors():
 
 def test_what_was_ruled_out_once_stays_so():
     """A certificate per doubling of the precision is kept; the newest alone would let actions return."""
-    policy = played(nw.vaee(nw.Ball(2), radius=1.0), np.array([1.0, 0.0]), np.full(64, 0.05))
+    policy = played(nw.vaee(nw.sets.Ball(2), radius=1.0), np.array([1.0, 0.0]), np.full(64, 0.05))
     assert len(policy.rule.survivors.kept) == 7  # at 1, 2, 4, …, 64 measurements of one precision
     behind = np.array([-1.0, 0.0])
     assert not policy.is_candidate(behind)
@@ -54,14 +54,14 @@ def test_what_was_ruled_out_once_stays_so():
     assert policy.estimate().theta[0] < 0.0
     assert not policy.is_candidate(behind)
     assert policy.is_candidate(policy.recommend())
-    forgetful = nw.widest(nw.Ball(2), radius=1.0)
+    forgetful = nw.rules.widest(nw.sets.Ball(2), radius=1.0)
     for _ in range(3):
         forgetful.tell([1.0, 0.0], -5.0, 0.001)
     assert forgetful.is_candidate(behind)
 
 
 def test_measuring_among_candidates_measures_candidates():
-    for actions in (nw.Ball(3), nw.Hypercube(5), nw.Box([-1.0, -1.0], [1.0, 2.0])):
+    for actions in (nw.sets.Ball(3), nw.sets.Hypercube(5), nw.sets.Box([-1.0, -1.0], [1.0, 2.0])):
         policy = nw.vaee(actions, explore="candidates", radius=1.0)
         theta = np.ones(actions.dim) / math.sqrt(actions.dim)
         rng = np.random.default_rng(0)
@@ -76,7 +76,7 @@ def test_measuring_among_candidates_measures_candidates():
 
 
 def test_the_widest_candidate_of_a_hypercube_is_found_exactly():
-    actions = nw.Hypercube(5)
+    actions = nw.sets.Hypercube(5)
     policy = played(nw.vaee(actions, explore="candidates", radius=1.0), np.ones(5) / 3, np.full(30, 0.2))
     corners = np.array(np.meshgrid(*[[-1, 1]] * 5)).reshape(5, -1).T / math.sqrt(5)
     widths = widths_of(policy.estimate(), corners)
@@ -87,7 +87,7 @@ def test_the_widest_candidate_of_a_hypercube_is_found_exactly():
 
 
 def test_the_ellipse_is_the_outline_of_the_confidence_set():
-    policy = played(nw.vaee(nw.Ball(2)), THETA[:2], np.full(20, 0.3))
+    policy = played(nw.vaee(nw.sets.Ball(2)), THETA[:2], np.full(20, 0.3))
     estimate = policy.estimate()
     edge = estimate.ellipse() - estimate.theta
     squared = np.einsum("ij,jk,ik->i", edge, np.linalg.inv(estimate.covariance), edge)
@@ -95,7 +95,7 @@ def test_the_ellipse_is_the_outline_of_the_confidence_set():
 
 
 def test_many_measurements_are_told_whole_or_not_at_all():
-    policy = nw.vaee(nw.Ball(2))
+    policy = nw.vaee(nw.sets.Ball(2))
     with pytest.raises(
         ValueError, match=r"`action` must be in Ball\(2, radius=1\); got \[2.0, 0.0\], which is outside"
     ):
@@ -123,21 +123,21 @@ def test_many_measurements_are_told_whole_or_not_at_all():
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(call, sentence):
-    policy = nw.vaee(nw.Ball(3))
+    policy = nw.vaee(nw.sets.Ball(3))
     with pytest.raises((ValueError, TypeError), match=sentence):
         call(policy)
     assert policy.n_told == 0
 
 
 def test_a_policy_on_another_set_is_not_loaded(tmp_path):
-    nw.vaee(nw.Ball(3)).save(tmp_path / "p.npz")
+    nw.vaee(nw.sets.Ball(3)).save(tmp_path / "p.npz")
     assert nw.load_policy(tmp_path / "p.npz").on_set
     with pytest.raises(ValueError, match="`actions` must be the set this policy was saved with"):
-        nw.load_policy(tmp_path / "p.npz", nw.Ball(3, radius=2.0))
+        nw.load_policy(tmp_path / "p.npz", nw.sets.Ball(3, radius=2.0))
 
 
 def test_it_says_why_on_an_infinite_set():
-    policy = nw.vaee(nw.Ball(2), seed=1)
+    policy = nw.vaee(nw.sets.Ball(2), seed=1)
     policy.tell([1.0, 0.0], 0.3, 0.5)
     vector = policy.ask()
     # θ has precision 1 (ridge) in the direction that was not measured.

@@ -14,7 +14,7 @@ def test_the_leader_is_drawn_as_often_as_the_posterior_says(challenger):
     vectors, history = random_history(1)
     means, _, _ = naive.posterior(vectors, history, 1.0)
     options = {"probe": "pair", "leader_share": 1 - 1e-9, "challenger": challenger}
-    policy = told(nw.top_two_thompson(vectors, **options), history)
+    policy = told(nw.rules.top_two_thompson(vectors, **options), history)
     seen = []
     for seed in range(400):
         policy.rule.seed = seed
@@ -34,7 +34,10 @@ def test_the_challenger_by_transport_is_the_rival_most_easily_mistaken():
     inverse = np.linalg.inv(precision)
     means, _, _ = naive.posterior(vectors, history, 1.0)
     leader_of, rival_of = (
-        told(nw.top_two_thompson(vectors, probe="pair", leader_share=share, challenger="transport"), history)
+        told(
+            nw.rules.top_two_thompson(vectors, probe="pair", leader_share=share, challenger="transport"),
+            history,
+        )
         for share in (1 - 1e-9, 1e-9)
     )
     for seed in range(20):
@@ -57,7 +60,7 @@ def test_the_linear_probe_is_the_action_that_teaches_most_about_the_two(challeng
         inverse = np.linalg.inv(precision)
         usual = len(history) / sum(s**-2 for _, _, s in history)
         leader_of, rival_of, policy = (
-            told(nw.top_two_thompson(vectors, challenger=challenger, **options), history)
+            told(nw.rules.top_two_thompson(vectors, challenger=challenger, **options), history)
             for options in (
                 {"probe": "pair", "leader_share": 1 - 1e-9},
                 {"probe": "pair", "leader_share": 1e-9},
@@ -77,7 +80,7 @@ def test_the_linear_probe_is_the_action_that_teaches_most_about_the_two(challeng
 def test_who_is_compared_need_not_be_allowed():
     """Leader and challenger are 0 and 1, the first two actions; of the others, one tells them apart."""
     vectors = np.array([[1.0, 0.0, 0.0], [1.0, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    policy = nw.top_two_thompson(vectors)
+    policy = nw.rules.top_two_thompson(vectors)
     for action, value in ((0, 1.0), (2, 0.0), (3, 0.0)):
         policy.tell(action, value, 0.02)
     for seed in range(10):

@@ -9,7 +9,7 @@ import noisewise as nw
 
 def test_every_allowed_action_is_drawn_equally_often():
     """Chi-square over 2000 seeds, false-alarm probability 1e-6; what was told changes no choice."""
-    policy, told = nw.uniform(np.eye(5)), nw.uniform(np.eye(5))
+    policy, told = nw.rules.uniform(np.eye(5)), nw.rules.uniform(np.eye(5))
     told.tell_many([0, 0], [5.0, 5.0], [1e-3, 1e-3])
     policy.tell_many([1, 2], [0.0, 0.0], [1.0, 1.0])
     drawn = []

@@ -33,7 +33,7 @@ def test_vaee_measures_what_the_textbook_measures(explore):
 
 
 def test_the_printed_version_uses_the_printed_choices():
-    policy = nw.vaee_as_printed(np.eye(2), sigma_min=0.1)
+    policy = nw.rules.vaee_as_printed(np.eye(2), sigma_min=0.1)
     assert policy.options["radius"] == "paper"
     assert policy.rule.explore == "candidates"
     policy.tell(1, -1.0, 0.2)
@@ -41,4 +41,4 @@ def test_the_printed_version_uses_the_printed_choices():
     with pytest.raises(ValueError, match=r"at least the sigma_min=0\.1"):
         policy.tell(0, 1.0, 0.05)
     with pytest.raises(ValueError, match="`sigma_min` must be given"):
-        nw.vaee_as_printed(np.eye(2))
+        nw.rules.vaee_as_printed(np.eye(2))

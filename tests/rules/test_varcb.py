@@ -38,7 +38,7 @@ def test_varcb_measures_what_its_box_says(scale):
     for seed in range(16):
         vectors, theta, sigmas, noise = quiet_problem(seed, horizon=30)
         options = options_of_weighted_oful_plus(seed, scale, horizon=30)
-        policy, textbook = nw.varcb(vectors, **options), WeightedOfulPlus(vectors, **options)
+        policy, textbook = nw.rules.varcb(vectors, **options), WeightedOfulPlus(vectors, **options)
         variance = 0.0
         for sigma, unit in zip(sigmas, noise, strict=True):
             uniform = stats.norm.cdf(generator(policy.seed, "live", policy.n_told).standard_normal(1)[0])

@@ -40,7 +40,7 @@ def test_they_find_the_best_action_and_their_bounds_hold(name):
 
 def test_before_anything_is_excluded_the_widest_action_is_measured():
     """All upper bounds tie: storage order must not decide what is measured for a thousand rounds."""
-    policy = nw.voful(np.vstack([np.eye(2), -np.eye(2)]), horizon=1000)
+    policy = nw.rules.voful(np.vstack([np.eye(2), -np.eye(2)]), horizon=1000)
     actions = []
     for _ in range(20):
         actions.append(policy.ask())

@@ -14,4 +14,4 @@ def test_too_many_features_are_refused_in_one_sentence():
         "with them; got 5. (nw.rules.save has a like guarantee.)"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        nw.voful2(np.eye(5), horizon=100)
+        nw.rules.voful2(np.eye(5), horizon=100)

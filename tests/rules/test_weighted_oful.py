@@ -56,7 +56,7 @@ def test_weighted_oful_measures_what_the_textbook_measures(noise, scale):
             "scale": scale,
         }
         radius = {} if noise == "bounded" else {"radius": "self-normalised"}
-        policy = nw.weighted_oful(problem[0], noise=noise, **options, **radius)
+        policy = nw.rules.weighted_oful(problem[0], noise=noise, **options, **radius)
         choices = live_choices(policy, *problem)
         assert choices == textbook_choices(*problem, **options, bounded=noise == "bounded"), seed
         different.add(len(set(choices)))
@@ -70,8 +70,10 @@ def test_with_equal_sigmas_weighted_oful_is_oful(level):
     for seed in range(10):
         vectors, theta, _, noise = bounded_problem(seed, horizon=60)
         sigmas = np.full(60, level)
-        weighted = nw.weighted_oful(vectors, noise="sub-gaussian", radius="self-normalised", ridge=ridge)
-        plain = nw.oful(vectors, noise_level=level, ridge=ridge * level**2)
+        weighted = nw.rules.weighted_oful(
+            vectors, noise="sub-gaussian", radius="self-normalised", ridge=ridge
+        )
+        plain = nw.rules.oful(vectors, noise_level=level, ridge=ridge * level**2)
         problem = vectors, theta, sigmas, noise
         assert live_choices(weighted, *problem) == live_choices(plain, *problem)
         assert weighted.estimate().radius == pytest.approx(plain.estimate().radius, rel=1e-12)

@@ -13,7 +13,10 @@ def test_weighted_oful_plus_measures_what_the_textbook_measures(scale):
     for seed in range(16):
         vectors, theta, sigmas, noise = quiet_problem(seed, horizon=30)
         options = options_of_weighted_oful_plus(seed, scale, horizon=30)
-        policy, textbook = nw.weighted_oful_plus(vectors, **options), WeightedOfulPlus(vectors, **options)
+        policy, textbook = (
+            nw.rules.weighted_oful_plus(vectors, **options),
+            WeightedOfulPlus(vectors, **options),
+        )
         for sigma, unit in zip(sigmas, noise, strict=True):
             action = policy.ask()
             assert action == first_largest(textbook.means() + textbook.radius() * textbook.widths()), seed

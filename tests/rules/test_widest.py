@@ -9,7 +9,7 @@ import noisewise as nw
 def test_it_measures_the_widest_of_the_textbook():
     for seed in range(10):
         vectors, _, sigmas, _ = random_problem(seed, horizon=25)
-        policy, history = nw.widest(vectors, ridge=0.6), []
+        policy, history = nw.rules.widest(vectors, ridge=0.6), []
         for sigma in sigmas:
             _, squared_widths, _ = naive.posterior(vectors, history, 0.6)
             action = policy.ask()
@@ -21,5 +21,5 @@ def test_it_measures_the_widest_of_the_textbook():
 def test_vaee_that_explores_everything_measures_the_same():
     for seed in range(5):
         problem = random_problem(seed, horizon=40)
-        both = [live_choices(make(problem[0]), *problem) for make in (nw.widest, nw.vaee)]
+        both = [live_choices(make(problem[0]), *problem) for make in (nw.rules.widest, nw.vaee)]
         assert both[0] == both[1]

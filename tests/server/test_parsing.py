@@ -164,7 +164,7 @@ def test_every_list_in_a_body_stops_at_its_first_mistake(tmp_path):
 def test_a_body_full_of_mistakes_makes_few_errors(operation, body):
     op = load_table()[operation]
     with pytest.raises(ValidationError) as refused:
-        schemas.given_model(op, op.params.values(), schemas.StrictlyGiven).model_validate(body)
+        schemas.given_model(op, op.params.values(), schemas.StrictBody).model_validate(body)
     # Unknown names are listed once each, up to the limit of an object.
     assert refused.value.error_count() <= schemas.MOST_NAMES
 

@@ -52,7 +52,9 @@ def test_guessing_has_the_regret_of_the_theorem():
     """Uniform play loses K·s·Δ·m in each block; the mean is within five standard errors."""
     instance, runs = nw.instances.he_gu(), effort(100, 400)
     env = instance.environment(nw.schedules.rare_quiet)
-    sim = nw.simulate(nw.uniform(instance.actions), env, horizon=300, replications=runs, checkpoints=[300])
+    sim = nw.simulate(
+        nw.rules.uniform(instance.actions), env, horizon=300, replications=runs, checkpoints=[300]
+    )
     wanted = []
     for r in range(runs):
         counts = np.bincount(env.world(300, 0, r).opening, minlength=2)

@@ -118,7 +118,7 @@ def test_a_comparison_with_nobody_is_refused(sim):
 
 def test_a_saved_simulation_comes_back_exactly(sim, tmp_path):
     sim.save(tmp_path / "one.parquet")
-    (loaded,) = nw.load_simulations(tmp_path / "one.parquet")
+    (loaded,) = nw.simulation.load_simulations(tmp_path / "one.parquet")
     assert_same(loaded, sim)
     assert loaded.options["explore"] == "candidates"
     assert loaded.stop == {"name": "gap", "eps": 0.6}
@@ -135,8 +135,8 @@ def test_several_simulations_share_a_file(sim, other, tmp_path):
         run("round_robin", given, horizon=25, replications=3, seed=7, checkpoints=[2, 9]),
         run("weighted_oful", given, horizon=20, replications=1, checkpoints=[5], options={"scale": 0.1}),
     ]
-    nw.save_simulations(sims, tmp_path / "all.parquet")
-    loaded = nw.load_simulations(str(tmp_path / "all.parquet"))
+    nw.simulation.save_simulations(sims, tmp_path / "all.parquet")
+    loaded = nw.simulation.load_simulations(str(tmp_path / "all.parquet"))
     assert len(loaded) == 4
     for one, two in zip(loaded, sims, strict=True):
         assert_same(one, two)
@@ -164,7 +164,7 @@ def test_a_file_that_is_no_simulation_gets_one_sentence(sim, tmp_path):
     (tmp_path / "headless.parquet").write_bytes(whole[200:])
     for path in sorted(set(tmp_path.iterdir()) - {tmp_path / "whole.parquet"}):
         with pytest.raises(ValueError) as caught:  # noqa: PT011 - the text is compared below
-            nw.load_simulations(path)
+            nw.simulation.load_simulations(path)
         message = f"`path` must be a file written by noisewise; {str(path)!r} is not, or is damaged."
         assert str(caught.value) == message
 
@@ -173,16 +173,16 @@ def test_a_newer_file_gets_one_sentence(sim, tmp_path):
     header = json.dumps({"format": FORMAT + 1, "runs": []})
     sim.frame().write_parquet(tmp_path / "new.parquet", metadata={KEY: header})
     with pytest.raises(ValueError, match=rf"of format {FORMAT}; '.*new.parquet' has {FORMAT + 1}"):
-        nw.load_simulations(tmp_path / "new.parquet")
+        nw.simulation.load_simulations(tmp_path / "new.parquet")
 
 
 def test_a_missing_file_or_folder_gets_one_sentence(sim, tmp_path):
     with pytest.raises(FileNotFoundError, match="`path` must be a Parquet file; there is no file"):
-        nw.load_simulations(tmp_path / "nothing.parquet")
+        nw.simulation.load_simulations(tmp_path / "nothing.parquet")
     with pytest.raises(FileNotFoundError, match=r"`path` must be in a folder that exists; got '.*x.parquet'"):
         sim.save(tmp_path / "nowhere" / "x.parquet")
     with pytest.raises(ValueError, match="`simulations` must hold at least one simulation; got none"):
-        nw.save_simulations([], tmp_path / "x.parquet")
+        nw.simulation.save_simulations([], tmp_path / "x.parquet")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -200,7 +200,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_draft(sim, other, tmp_p
     with pytest.raises(error):
         sim.save(path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.parquet"]
-    assert_same(nw.load_simulations(path)[0], other)
+    assert_same(nw.simulation.load_simulations(path)[0], other)
 
 
 def test_options_that_no_file_can_hold_get_one_sentence(tmp_path):

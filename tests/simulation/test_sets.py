@@ -20,14 +20,14 @@ def test_vectors_are_recorded_and_survive_a_file(tmp_path):
     assert np.allclose(np.linalg.norm(sim.pulled, axis=2), 1.0)
     assert sim.frame()["advised"].dtype.is_nested()
     sim.save(tmp_path / "sim.parquet")
-    (loaded,) = nw.load_simulations(tmp_path / "sim.parquet")
+    (loaded,) = nw.simulation.load_simulations(tmp_path / "sim.parquet")
     for name in ("pulled", "advised", "simple_regret", "bound", "stopped"):
         assert_array_equal(getattr(loaded, name), getattr(sim, name))
 
 
 def test_stopping_by_the_certified_gap():
-    env = nw.Environment(nw.Ball(2), [1.0, 0.0], np.full(200, 0.05))
-    policy = nw.vaee(nw.Ball(2))
+    env = nw.Environment(nw.sets.Ball(2), [1.0, 0.0], np.full(200, 0.05))
+    policy = nw.vaee(nw.sets.Ball(2))
     sim = nw.simulate(policy, env, horizon=200, replications=2, stop="gap", eps=0.05)
     assert sim.fired.all()
     assert (sim.bound[:, -1] <= 0.05).all()
@@ -37,27 +37,27 @@ def test_stopping_by_the_certified_gap():
 
 
 def test_candidates_only_and_sets_without_enumeration_run():
-    env = nw.Environment(nw.Ball(2), [1.0, 0.0], np.full(30, 0.1))
-    paper = nw.vaee(nw.Ball(2), explore="candidates", radius=1.0)
+    env = nw.Environment(nw.sets.Ball(2), [1.0, 0.0], np.full(30, 0.1))
+    paper = nw.vaee(nw.sets.Ball(2), explore="candidates", radius=1.0)
     sim = nw.simulate(paper, env, horizon=8, replications=1)
     assert sim.pulled.shape == (1, 8, 2)
-    mixed = nw.instances.random_parameter(nw.Product(nw.Ball(2), nw.Simplex(2)))
+    mixed = nw.instances.random_parameter(nw.sets.Product(nw.sets.Ball(2), nw.sets.Simplex(2)))
     sim = nw.simulate(
-        nw.weighted_oful(mixed.actions), mixed.environment(np.ones(3)), horizon=3, replications=1
+        nw.rules.weighted_oful(mixed.actions), mixed.environment(np.ones(3)), horizon=3, replications=1
     )
     assert (sim.simple_regret <= sim.bound).all()
 
 
 def test_bad_worlds_are_refused():
     with pytest.raises(ValueError, match="`theta` must be 2 finite numbers"):
-        nw.Environment(nw.Ball(2), [1.0], [1.0])
+        nw.Environment(nw.sets.Ball(2), [1.0], [1.0])
     with pytest.raises(ValueError, match="`action_sigma` must be left out on Ball"):
-        nw.Environment(nw.Ball(2), [1.0, 0.0], [1.0], action_sigma=[1.0])
+        nw.Environment(nw.sets.Ball(2), [1.0, 0.0], [1.0], action_sigma=[1.0])
     with pytest.raises(TypeError, match="`actions` must be a set such as"):
         nw.instances.random_parameter(np.eye(2))
-    env = nw.Environment(nw.Ball(2), [1.0, 0.0], [1.0])
+    env = nw.Environment(nw.sets.Ball(2), [1.0, 0.0], [1.0])
     with pytest.raises(ValueError, match="`policy` must be made for the actions of `env`"):
-        nw.simulate(nw.vaee(nw.Ball(2, radius=3.0)), env, horizon=1)
+        nw.simulate(nw.vaee(nw.sets.Ball(2, radius=3.0)), env, horizon=1)
     with pytest.raises(ValueError, match="`policy` must be made for the actions of `env`"):
         nw.simulate(nw.vaee(np.eye(2)), env, horizon=1)
 

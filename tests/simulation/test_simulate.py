@@ -55,7 +55,7 @@ def place(name):
 
 
 @pytest.mark.parametrize("name", [None, PROCESSES, MANY, "threads", CLUSTER])
-@pytest.mark.parametrize("policy", [nw.vaee(SPHERE.actions), nw.linear_thompson(SPHERE.actions)])
+@pytest.mark.parametrize("policy", [nw.vaee(SPHERE.actions), nw.rules.linear_thompson(SPHERE.actions)])
 def test_simulations_have_the_same_bits_wherever_they_run(policy, name):
     how = {"horizon": 40, "replications": 100, "seed": 3}
     here = nw.simulate(policy, ENV, **how, on=1)
@@ -77,7 +77,7 @@ def test_an_interrupt_keeps_what_is_finished():
         if done >= 10:
             raise KeyboardInterrupt
 
-    with pytest.raises(nw.SimulationInterrupted) as caught, heard_progress(interrupt):
+    with pytest.raises(nw.simulation.SimulationInterrupted) as caught, heard_progress(interrupt):
         nw.simulate(policy, ENV, horizon=30, replications=320, on=1)
     finished = caught.value.finished
     assert 1 <= finished.replications < 320
@@ -123,4 +123,4 @@ def test_a_schedule_too_short_or_too_quiet_is_refused():
     with pytest.raises(ValueError, match="a sigma for each of the 3 rounds; got 2"):
         nw.simulate(nw.vaee(env.actions), env, horizon=3)
     with pytest.raises(ValueError, match=r"smallest sigma of the schedule, 0.1; got 0.15"):
-        nw.simulate(nw.vaee_as_printed(env.actions, sigma_min=0.15), env, horizon=2)
+        nw.simulate(nw.rules.vaee_as_printed(env.actions, sigma_min=0.15), env, horizon=2)

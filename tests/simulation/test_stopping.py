@@ -87,7 +87,7 @@ def test_a_run_stops_in_the_round_in_which_the_textbook_stops(name, eps, rule, w
 @pytest.fixture(scope="module")
 def stopped():
     env = ENVIRONMENTS["given"]
-    policy = nw.round_robin(env.actions, **OPTIONS)
+    policy = nw.rules.round_robin(env.actions, **OPTIONS)
     return [nw.simulate(policy, env, horizon=25, replications=20, stop=stop) for stop in ("glr", None)]
 
 
@@ -140,7 +140,7 @@ def test_gap_stops_with_a_regret_of_at_most_eps_as_often_as_it_promises(rule):
 def test_a_threshold_that_promises_nothing_is_caught():
     """The same judgement, with a certificate far too small: it must fail."""
     env = SPHERE.environment(np.ones(300))
-    policy = nw.round_robin(SPHERE.actions, radius=0.1)
+    policy = nw.rules.round_robin(SPHERE.actions, radius=0.1)
     sim = nw.simulate(policy, env, horizon=300, replications=RUNS, stop="glr")
     assert (sim.fired & (sim.simple_regret[:, -1] > 0.0)).sum() > MOST_ERRORS
 
@@ -163,5 +163,5 @@ def test_a_threshold_that_promises_nothing_is_caught():
 def test_bad_stopping_options_get_one_sentence(call, message):
     env = ENVIRONMENTS["given"]
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the text is compared below
-        nw.simulate(nw.widest(env.actions), env, horizon=5, **call)
+        nw.simulate(nw.rules.widest(env.actions), env, horizon=5, **call)
     assert str(caught.value) == message

@@ -78,9 +78,9 @@ def test_replications_are_shuffled_but_reported_in_the_known_order():
     assert len({tuple(world.order) for world in worlds}) > 10
     for world in worlds:
         assert_allclose(world.actions.vectors, instance.actions.vectors[world.order])
-    sim = nw.simulate(nw.round_robin(instance.actions), env, horizon=5, replications=20)
+    sim = nw.simulate(nw.rules.round_robin(instance.actions), env, horizon=5, replications=20)
     assert len({tuple(row) for row in sim.pulled}) > 10
-    best = nw.simulate(nw.widest(instance.actions), env, horizon=200, replications=5)
+    best = nw.simulate(nw.rules.widest(instance.actions), env, horizon=200, replications=5)
     assert (best.advised[:, -1] == 0).all()
 
 

@@ -43,7 +43,7 @@ def test_restarts_leave_the_truth_in_the_region_as_often_as_promised():
     for seed in range(runs):
         instance = nw.instances.sphere(6, 2)
         rng = np.random.default_rng(seed)
-        policy = nw.greedy(instance.actions, radius="restarted", ridge=0.5, delta=0.5)
+        policy = nw.rules.greedy(instance.actions, radius="restarted", ridge=0.5, delta=0.5)
         theta = rng.normal(size=2)
         theta /= np.linalg.norm(theta)
         values = instance.actions.vectors @ theta

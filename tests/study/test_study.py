@@ -128,7 +128,7 @@ ALWAYS_SERVED = {"vage", "vaee", "widest", "uniform", "round_robin", "greedy", "
 #: Those that need neither a horizon nor a sigma beforehand.
 UNAIDED = [
     name
-    for name in sorted(nw.POLICIES)
+    for name in sorted(nw.rules.POLICIES)
     if not rule_named(name).needs_horizon and rule_named(name).sees_sigma != "before"
 ]
 

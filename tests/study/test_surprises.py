@@ -7,7 +7,7 @@ import pytest
 from tests.support.effort import effort
 
 import noisewise as nw
-from noisewise.study import MeasurementWarning
+from noisewise.study.log.told import MeasurementWarning
 from noisewise.study.surprises import Surprises, slips_in
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 import noisewise as nw
-from noisewise.study.intake.entry import read_told
 from noisewise.study.log.events import Event
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.telling.rows import read_told
 
 NAMES = ["A", "B", "C", "D", "E"]
 FEATURES = np.random.default_rng(5).normal(size=(5, 2))

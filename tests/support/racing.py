@@ -15,8 +15,8 @@ from noisewise.study.asking.pending import DIFFERENCE, OPTION, Coming, WhatIf, e
 from noisewise.study.asking.race import NEGLIGIBLE, propose
 from noisewise.study.certificates.bound import Recommended, recommend
 from noisewise.study.evidence.half_widths import SeparateOptions
-from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY
+from noisewise.study.telling.error_bars import KNOWN
 
 MODELS = ("independent", "linear", "linear+deviation")
 DAYS = ("mo", "tu", "we")

@@ -197,7 +197,7 @@ class Round(NamedTuple):
 
     root: Floats  # (dim, dim)
     inverse: Floats  # (dim, dim): of the root
-    scale: float  # the root is this times the identity; 0 if it is no multiple of it
+    scale: float  # the root is this times the identity; 0 if it is not a multiple of it
 
 
 def from_the_ball(shape: Round, vector: Floats) -> Floats:
@@ -237,7 +237,7 @@ def largest(shape: Round, direction: Floats, covariance: Floats, reach: float, o
         upper = longest_in_ellipsoid(seen, spread_from_the_ball(shape, covariance), reach, longest)
     length = np.sqrt(np.dot(longest, longest))
     if length == 0.0:
-        # All actions are equally good: the first axis stands for them.
+        # All actions are equally good: take the first axis.
         longest = np.zeros(seen.size)
         longest[0] = length = 1.0
     elif reach == 0.0:

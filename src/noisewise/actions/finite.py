@@ -241,7 +241,7 @@ class IndependentOptions(ActionSet):
 
     @property
     def columns(self) -> Any:
-        """What stands for the vectors: see `noisewise.core.independent`."""
+        """A placeholder for the vectors: see `noisewise.core.independent`."""
         return self._separate
 
     def __getattr__(self, name: str) -> Any:

@@ -31,8 +31,8 @@ def is_large(vectors: Any) -> bool:
 class LargeList(ActionSet):
     """A list of actions that is read in parts, and seldom: `ActionSet` of a large source makes one.
 
-    Rules that choose by width alone (`noisewise.vaee` and `noisewise.widest`) run on it and read a few rows
-    in most rounds. Whatever looks at every vector needs one array: in memory, or a memory map.
+    Rules that choose by width alone (`noisewise.vaee`, `noisewise.rules.widest`) run on it and read a few
+    rows in most rounds. Whatever looks at every vector needs one array: in memory, or a memory map.
 
     Args:
         vectors: A memory map; a ``dask.array``, whose blocks Dask's scheduler reads, a cluster's if there is
@@ -75,7 +75,7 @@ class LargeList(ActionSet):
         if name == "vectors":  # of files and Dask
             raise ValueError(
                 "`actions` must be one array, in memory or a memory map, for what looks at every vector; got "
-                f"{self!r}: nw.vaee and nw.widest run on it."
+                f"{self!r}: nw.vaee and nw.rules.widest run on it."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -106,7 +106,7 @@ class OracleSet(ABC):
         return self.contrast_of(theta(model), covariance(model), radius, self.check_vector("origin", origin))
 
     def contrast_of(self, parameter: Floats, spread: Floats, radius: float, start: Floats) -> Answer:
-        """The same for a parameter and a covariance."""
+        """The largest contrast for a parameter and a covariance."""
         found = np.empty(self.dim)
         upper = float(self.oracle.contrast(self.shape, parameter, spread, radius, start, found))
         value = reached(found - start, parameter, spread, radius)

@@ -154,7 +154,7 @@ def _intersections(matrix: Floats, bounds: Floats) -> Floats:
     found = linprog(goal, A_ub=np.column_stack([matrix, lengths]), b_ub=bounds, bounds=(None, None))
     if not found.x[-1] > SAME * max(1.0, float(np.abs(found.x[:-1]).max())):
         raise ValueError(
-            "`limits` must leave an inside: this polytope is flat. Give its vertices: nw.Polytope(vertices)."
+            "`limits` must leave an inside: this polytope is flat. Give its vertices to nw.sets.Polytope."
         )
     try:
         sides = np.column_stack([matrix, -bounds])
@@ -162,7 +162,7 @@ def _intersections(matrix: Floats, bounds: Floats) -> Floats:
     except QhullError:
         raise ValueError(
             "`matrix` must describe a polytope whose vertices can be found; got one that is too flat or "
-            "has too many sides. Give its vertices: nw.Polytope(vertices)."
+            "has too many sides. Give its vertices: nw.sets.Polytope(vertices)."
         ) from None
 
 

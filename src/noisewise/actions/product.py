@@ -27,7 +27,7 @@ class Product(OracleSet):
 
     def __init__(self, *factors: OracleSet) -> None:
         if not factors or not all(isinstance(factor, OracleSet) for factor in factors):
-            raise TypeError(f"`factors` must be sets such as nw.Ball(2); got {factors!r}.")
+            raise TypeError(f"`factors` must be sets such as nw.sets.Ball(2); got {factors!r}.")
         self.factors = factors
         self.dim = sum(factor.dim for factor in factors)
         self.max_norm = math.hypot(*(factor.max_norm for factor in factors))

@@ -86,7 +86,7 @@ def corner_bound(
 
 
 def sign_bound(form: Floats) -> tuple[float, Floats]:
-    """An upper bound on ``sᵀ·form·s`` over signs s, and unit vectors that stand for relaxed signs.
+    """An upper bound on ``sᵀ·form·s`` over signs s, and unit vectors as relaxed signs.
 
     If ``diag(y) - form`` is positive semidefinite, ``sᵀ·form·s <= Σ y``. Such y come from the relaxation
     in which signs are unit vectors (each in turn moved to its best place); what is lacking to

@@ -1,7 +1,7 @@
 """Sets with finitely many vertices: a convex function is largest at one of them, so all are tried.
 
 Vertices come as pairs of rows of two tables, ``(left_i, right_j)``: a product of a thousand by a thousand
-stands for a million vertices, and ``‖(l, r)‖² = ‖l‖² + ‖r‖² + 2·lᵀCr`` is computed from the two tables.
+makes a million vertices, and ``‖(l, r)‖² = ‖l‖² + ‖r‖² + 2·lᵀCr`` is computed from the two tables.
 A plain list of vertices is one table, the other being a single row without entries.
 """
 

@@ -156,7 +156,7 @@ def _is_text(value: str) -> bool:
 
 
 def _may_be_file(value: str) -> bool:
-    from noisewise.study.inputs.tables import ENDINGS
+    from noisewise.study.tables.grid import ENDINGS
 
     path = Path(value.partition("#")[0])
     try:

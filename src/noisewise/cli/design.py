@@ -83,7 +83,7 @@ def read_options(path: Path, columns: list[str], name: str | None) -> tuple[Any,
     """The feature vectors and names of a table's rows; whatever is wrong is named by row and column."""
     import polars as pl
 
-    from noisewise.study.inputs.dialects.packed_tables import PACKED, read_packed
+    from noisewise.study.tables.packed import PACKED, read_packed
 
     if not path.is_file():
         raise FileNotFoundError(f"`table` must be a CSV or Parquet file; there is no file {str(path)!r}.")

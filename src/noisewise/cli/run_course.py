@@ -11,7 +11,7 @@ from noisewise.cli.run_children import Children
 from noisewise.core.text import printable
 
 if TYPE_CHECKING:
-    from noisewise.study import Job
+    from noisewise.study.log.jobs import Job
 
 #: Failures that are shown while it runs; all are in the log.
 SHOWN = 5

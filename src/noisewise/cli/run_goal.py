@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noisewise.study import Certificate, Study
+    from noisewise.study.certificates.certificate import Certificate
+    from noisewise.study.study import Study
 
 CERTIFIED, SPENT = "certified", "spent"
 

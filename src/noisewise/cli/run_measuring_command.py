@@ -16,7 +16,7 @@ from noisewise.core.text import printable
 from noisewise.study.running.outcomes import NoResultError
 
 if TYPE_CHECKING:
-    from noisewise.study import Job
+    from noisewise.study.log.jobs import Job
 
 #: Lines of standard error, and characters of them, that a failure is told with: the last ones.
 LINES, CHARACTERS = 5, 300

@@ -15,8 +15,8 @@ from noisewise.operations.start import QUESTION, create
 from noisewise.operations.table import Param, load_table
 
 if TYPE_CHECKING:
-    from noisewise.study import Study
     from noisewise.study.log.specification import Specification
+    from noisewise.study.study import Study
 
 #: What is not a part of the question, or is compared by itself.
 APART = ("name", "catalogue", "policy", "version")
@@ -66,7 +66,7 @@ def begin_or_go_on(
     """
     import noisewise as nw
     from noisewise.operations.tables import options_typed
-    from noisewise.study.inputs.read_table import ReadTable
+    from noisewise.study.tables.sheet import ReadTable
 
     with told_warnings():
         listed = options_typed(tuple(options))

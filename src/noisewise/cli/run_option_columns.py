@@ -12,9 +12,9 @@ from noisewise.core.checks import nearest
 from noisewise.core.text import printable
 
 if TYPE_CHECKING:
-    from noisewise.study import Study
-    from noisewise.study.inputs.catalogue import Feature
-    from noisewise.study.inputs.read_table import ReadTable
+    from noisewise.study.study import Study
+    from noisewise.study.tables.sheet import ReadTable
+    from noisewise.study.telling.catalogue import Feature
 
 #: Whole numbers up to here are written without a point: floats hold them exactly.
 WHOLE = 1e15
@@ -71,8 +71,8 @@ def _unknown(name: str, kept: dict[str, Any], table: "ReadTable | None") -> str:
 
 def _cells(study: "Study", table: "ReadTable", wanted: Sequence[str]) -> dict[str, dict[str, str]]:
     """The cells of a table by column and option."""
-    from noisewise.study.inputs.dialects.headers import columns_called
-    from noisewise.study.inputs.tables import as_texts
+    from noisewise.study.tables.names import columns_called
+    from noisewise.study.tables.sheet import as_texts
 
     frame, found = table.frame, {}
     ids = as_texts("options", frame[study.specification.catalogue.id_column]).to_list()

@@ -31,7 +31,8 @@ from noisewise.core.text import printable
 from noisewise.operations.values import named_with_options
 
 if TYPE_CHECKING:
-    from noisewise.study import Job, Study
+    from noisewise.study.log.jobs import Job
+    from noisewise.study.study import Study
 
 Columns = Mapping[str, Mapping[str, str]]
 #: The name of a study that names none, as for init.

@@ -12,8 +12,9 @@ from typing import Any
 
 from noisewise.core.strict_json import DuplicateNameError, parse_json
 from noisewise.core.text import printable
-from noisewise.study.inputs.numbers import comma_hint, read_value
 from noisewise.study.running.outcomes import FIELDS, NoResultError
+from noisewise.study.tables.cells import comma_hint
+from noisewise.study.telling.numbers import read_value
 
 #: Fields of tell that are not a command's to say: the run names its measurements itself.
 NOT_SAID = ("key", "by", "arm")

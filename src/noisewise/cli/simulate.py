@@ -64,7 +64,7 @@ def simulate(
     how = {"horizon": horizon, "replications": replications, "seed": seed, "stop": stop, "eps": eps}
     results, interrupted = _simulated(racers, env, how | {"on": on})
     if results and out is not None:
-        nw.save_simulations(results, out)
+        nw.simulation.save_simulations(results, out)
     if results and chart is not None:
         draw_regret(results, chart, racers)
     _report(results, racers, left_out, [path for path in (out, chart) if path is not None], json)
@@ -85,7 +85,7 @@ def _simulated(racers: dict[str, Any], env: Any, how: dict[str, Any]) -> tuple[l
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "theta exceeds")  # it is said below the table
                 results.append(replace(nw.simulate(policy, env, **how), policy=label))
-    except nw.SimulationInterrupted:
+    except nw.simulation.SimulationInterrupted:
         return results, True
     return results, False
 

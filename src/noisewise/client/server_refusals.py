@@ -21,7 +21,7 @@ ERRORS: dict[str, type[Exception]] = {"KeyError": KeyError, "TypeError": TypeErr
 OWN_ERRORS = {
     "DamagedError": "noisewise.study.stores.protocol",
     "NameTakenError": "noisewise.study.stores.protocol",
-    "ToldOtherwiseError": "noisewise.study.intake.told_before",
+    "ToldOtherwiseError": "noisewise.study.telling.rows",
 }
 
 

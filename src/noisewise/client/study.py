@@ -17,9 +17,9 @@ from noisewise.client.log import RemoteLog
 from noisewise.client.server_refusals import understanding, warnings_in
 from noisewise.operations.objects import job_from, measurement_id, new_key
 from noisewise.operations.table import Operation, load_table
-from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.told import check_arguments
 from noisewise.study.stores.protocol import OutcomeUnknownError
+from noisewise.study.telling.scale import LOG, ValueScale
 
 if TYPE_CHECKING:
     from noisewise.study.running.run import StudyRun
@@ -42,7 +42,7 @@ PROPERTIES_HERE = ("last_change", "plot", "specification")
 ERROR_BARS = ("se", "var", "sd", "ci", "values")
 
 
-class Seen(NamedTuple):
+class CachedAnswer(NamedTuple):
     """An answer, and the version of the study that it is about."""
 
     tag: str | None
@@ -63,7 +63,7 @@ class RemoteStudy:
     def __init__(self, connection: ServerConnection, name: str, read_only: bool = False) -> None:
         self._connection, self.name, self._read_only = connection, name, read_only
         self._log = RemoteLog(connection)
-        self._seen: dict[Any, Seen] = {}  # by what was asked
+        self._seen: dict[Any, CachedAnswer] = {}  # by what was asked
         self._copied: Study | None = None
         self._costs: dict[str, float] | None = None  # empty: there are none
         #: By thread: the last change whose answer was lost, and its key. The same call again repeats it.
@@ -81,7 +81,7 @@ class RemoteStudy:
         content = self._connection.json_of(reply)
         with understanding(self._connection.address):
             found = op.returns(content)
-        self._seen[asked] = Seen(reply.tag, found)
+        self._seen[asked] = CachedAnswer(reply.tag, found)
         return found
 
     def change(
@@ -158,7 +158,7 @@ class RemoteStudy:
         if isinstance(options, list | tuple):
             options = [one if isinstance(one, Mapping) else str(one) for one in options]
         else:
-            from noisewise.study.inputs.tables import read_whole
+            from noisewise.study.tables.sheet import read_whole
 
             options = read_whole("options", options).frame.to_dict(as_series=False)
         return self._do("add", options=options, id=id, decimal=decimal)

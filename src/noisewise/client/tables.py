@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from noisewise.operations.table import load_table
-from noisewise.study.inputs.tables import as_texts
-from noisewise.study.intake.batch import Taken
-from noisewise.study.intake.roles import NAME, ROLE
 from noisewise.study.stores.address import PATIENCE
 from noisewise.study.stores.protocol import LogMovedOnError, OutcomeUnknownError
+from noisewise.study.tables.sheet import as_texts
+from noisewise.study.telling.batch import Taken
+from noisewise.study.telling.roles import NAME, ROLE
 
 if TYPE_CHECKING:
     from noisewise.client.study import RemoteStudy
-    from noisewise.study.intake.columns.understanding import Understood
-    from noisewise.study.intake.item_tables import TakenItems
+    from noisewise.study.telling.item_rows import TakenItems
+    from noisewise.study.telling.understanding import Understood
 
 
 def tell_table(

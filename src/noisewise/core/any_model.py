@@ -1,7 +1,7 @@
 """What all models have in common: numbers per action, verbs that each answers in its own way, and a tally.
 
 `model.py` has one unknown per feature, `independent.py` one per option. Rules read ``means`` and
-``squared_widths`` and call the verbs of `model.py`, which hand over to these methods.
+``squared_widths`` and call the verbs of `model.py`, which call these methods.
 """
 
 import math
@@ -18,7 +18,7 @@ class AnyModel(Protocol):
 
     @property
     def columns(self) -> Any:
-        """(unknowns, n): the actions' vectors, or what stands for them."""
+        """(unknowns, n): the actions' vectors, or a placeholder for them."""
 
     @property
     def squared_widths(self) -> Floats:

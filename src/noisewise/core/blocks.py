@@ -111,7 +111,7 @@ _own = threading.local()
 def workspace(rows: slice) -> tuple[Floats, Floats]:
     """Two arrays as long as the block, the same every time in one thread.
 
-    Fresh ones would be taken from the system and given back for every block, which costs more than
+    Allocating fresh ones for every block would cost more than
     the arithmetic on them.
     """
     size = rows.stop - rows.start

@@ -2,7 +2,7 @@
 
 A command needs one or two such numbers, and importing a library for them would take longer than all it does.
 Relative errors stay below 1e-12, far out in the tails and for a million degrees of freedom as well: a tail is
-computed as itself (never as 1 minus the other one where that loses digits), and what stands before a series,
+computed as itself (never as 1 minus the other one where that loses digits), and the factor before a series,
 x^a·e^-x/Γ(a) or x^a·y^b/B(a, b), from deviations, not from differences of large logarithms:
 
     x^a·e^-x/Γ(a)   = sqrt(a/2π)·exp(a·g(x/a - 1) - s(a)),                          g(e) = log(1 + e) - e,

@@ -10,7 +10,7 @@ and the covariance of options j and k is ``own_k·[j = k] + load_jᵀ·border·l
 border itself has ``own = 0`` and a unit vector as its load. Without a border every verb costs O(1) or O(n);
 with one, O(rows·q), where ``rows`` are the options that the border touches.
 
-The verbs have the names and meanings of those in `model.py`, which hand over to them, so that rules do not
+The verbs have the names and meanings of those in `model.py`, which call these, so that rules do not
 notice. Simulations use the other model.
 """
 
@@ -35,7 +35,7 @@ NO_VECTORS = (
 
 @dataclass(frozen=True, eq=False)
 class Separate:
-    """What stands for the vectors of options that have none: how many, and which the border touches."""
+    """A placeholder for the vectors of options that have none: how many, and which the border touches."""
 
     n: int
     touched: Rows  # (rows,): the options with a load
@@ -155,7 +155,7 @@ def fold(model: IndependentModel, action: int, reward: float, sigma: float) -> N
 
 
 def row_of(columns: Separate, action: int) -> int:
-    """Where an option's load stands, -1 if the border does not touch it."""
+    """The row of an option's load, -1 if the border does not touch it."""
     at = int(np.searchsorted(columns.touched, action))
     return at if at < columns.touched.size and columns.touched[at] == action else -1
 

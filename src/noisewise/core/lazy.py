@@ -10,7 +10,7 @@ def lazy_names(
     package: str,
     homes: Mapping[str, str],
     extra: str | None = None,
-    elsewhere: Mapping[str, str] | None = None,
+    elsewhere: Callable[[str], str] | None = None,
 ) -> Callable[[str], Any]:
     """A module-level ``__getattr__`` that finds each name in its home module.
 
@@ -18,12 +18,12 @@ def lazy_names(
         package: The package whose attribute is asked for.
         homes: The module in which each name lives; a sub-package ``package.name`` is its own home.
         extra: The optional dependency that a missing import belongs to.
-        elsewhere: Names that people look for in the package and that it does not have; where to look instead.
+        elsewhere: Function that says where to find a name that the package does not have; empty if unknown.
     """
 
     def find(name: str) -> Any:
         if name not in homes:
-            hint = (elsewhere or {}).get(name)
+            hint = elsewhere(name) if elsewhere is not None and not name.startswith("_") else ""
             # With `name` and `obj`, Python itself adds "Did you mean ...?" to what it prints.
             raise AttributeError(
                 f"module {package!r} has no attribute {name!r}" + (f": {hint}." if hint else ""),

@@ -13,7 +13,7 @@ its diagonal, D diagonal) and as the mean and squared width of every action. Rul
   and ``U(θ̂ - centre)``, which stays small: rotating large numbers would cost digits.
 
 One unknown per feature is all there is here. `independent.py` is the model with one unknown per option; the
-verbs hand over to its own, and rules do not notice.
+verbs call its own functions, and rules do not notice.
 
 In an infinite set no list of actions exists. The model then has one column, and `place` writes into it the
 vector that is about to be measured.
@@ -174,7 +174,7 @@ def new_model(columns: NDArray[np.floating] | Separate, ridge: float) -> AnyMode
 
 
 def new_dense(columns: NDArray[np.floating], ridge: float) -> DenseModel:
-    """The same on vectors."""
+    """The model on vectors before any measurement."""
     dim, n = columns.shape
     squared_widths = np.empty(n)
     for rows in row_blocks(n):
@@ -296,7 +296,7 @@ def projections(model: DenseModel, direction: Floats) -> Floats:
 
 
 def project_all(model: DenseModel, direction: Floats, out: Floats) -> None:
-    """The same into an array that is there already."""
+    """Write `projections` into an existing array."""
     map_rows(lambda rows: project(model, direction, rows, out[rows]), out.size)
 
 
@@ -394,7 +394,7 @@ def covariance_with(model: AnyModel, action: int) -> Floats:
 
 
 def covariances_into(out: Floats, model: AnyModel, action: int) -> None:
-    """The same into an array that is there already: a new one may cost as much as half the arithmetic."""
+    """Write `covariance_with` into an existing array: a new one may cost half as much as the arithmetic."""
     model.write_covariances(out, action)
 
 

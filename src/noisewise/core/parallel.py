@@ -125,7 +125,7 @@ class _Parcel(NamedTuple):
 def _elsewhere(
     work: Callable[[Piece], Result], todo: dict[int, Piece], on: Any
 ) -> Generator[tuple[Piece, Result]]:
-    """The same on workers; finished pieces leave ``todo``."""
+    """Do the pieces on workers; finished ones leave ``todo``."""
     if not todo:
         return
     import cloudpickle
@@ -199,7 +199,7 @@ def _size(piece: Any) -> int:
 
 
 class _Bar:
-    """How far it is: told to those who listen, or drawn on a terminal once it takes a while."""
+    """Progress: reported to a listener, or drawn on a terminal after a while."""
 
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total, self._done, self._start = label, total, 0, time.monotonic()

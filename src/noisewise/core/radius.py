@@ -60,7 +60,7 @@ class Radius:
         """``ridge·norm_bound²``."""
         return self.bias * self.bias
 
-    @cached_property
+    @property
     def largest_gap(self) -> float:
         """No two actions differ by more, whatever is measured."""
         return 2.0 * self.norm_bound * self.max_norm
@@ -130,13 +130,13 @@ class RestartedBall(Averaged):
 
 
 @dataclass(frozen=True)
-class Given(Radius):
-    """A number that is given, and as good as whoever gives it."""
+class GivenRadius(Radius):
+    """A number given by hand; the certificate is right if the number is."""
 
     value: float
 
     def after(self, log_det: float, told: float) -> float:
-        """The same at all times."""
+        """The number, at all times."""
         return self.value
 
 
@@ -166,7 +166,7 @@ def make_radius(
     known = {"delta": float(delta), "ridge": float(ridge), "norm_bound": float(norm_bound)}
     known |= {"max_norm": max_norm, "sigma_min": sigma_min or 0.0}
     if not isinstance(radius, str):
-        return Given(**known, rank=rank, value=check_positive("radius", radius))
+        return GivenRadius(**known, rank=rank, value=check_positive("radius", radius))
     check_choice("radius", radius, tuple(RADII))
     if sigma_min is not None:
         check_positive("sigma_min", sigma_min)

@@ -20,7 +20,7 @@ def generator(seed: int, purpose: str, index: int) -> np.random.Generator:
 
 
 def stream(seed: int, purpose: str, index: int) -> np.random.Generator:
-    """The same, as a generator of this thread that the next call sets to another beginning."""
+    """The numbers of `generator`, from an object of this thread that the next call resets."""
     own = _own_stream()
     seed_stream(seed, PURPOSES[purpose], index, own.words)
     own.bits.state = own.state

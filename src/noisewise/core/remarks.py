@@ -1,4 +1,4 @@
-"""What is said while something is computed, to whoever listens: how far it is, and warnings.
+"""Progress and warnings of a computation, for listeners.
 
 Each thread, and each request of a server, has its own listeners: filters of `warnings` are those of the whole
 process, and a request that set them would hear what is said to others.
@@ -15,7 +15,7 @@ Watcher = Callable[[str, int, int], None]
 
 
 class HeardWarning(NamedTuple):
-    """A warning that somebody listened for."""
+    """A warning that was caught for a listener."""
 
     category: type[Warning]
     message: str
@@ -26,7 +26,7 @@ _watcher: ContextVar[Watcher | None] = ContextVar("noisewise watcher", default=N
 
 
 def warn(message: str, category: type[Warning], *, stacklevel: int) -> None:
-    """Warn whoever listens, or as Python does; levels of the stack are those of `warnings.warn`."""
+    """Warn the listener, or else as `warnings.warn` does, whose stack levels these are."""
     heard = _warnings.get()
     if heard is None:
         warnings.warn(message, category, stacklevel=stacklevel + 1)
@@ -46,7 +46,7 @@ def heard_warnings() -> Iterator[list[HeardWarning]]:
 
 
 def progress(doing: str, done: int, of: int) -> bool:
-    """Say how far it is, and return whether anybody listens."""
+    """Report progress, and return whether there is a listener."""
     watcher = _watcher.get()
     if watcher is not None:
         watcher(doing, done, of)

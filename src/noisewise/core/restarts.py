@@ -13,7 +13,7 @@ would do.
 
 In ``u = R(θ - θ̂)`` with ``V = RᵀR`` and ``K = R_s·R⁻¹`` the curvature is ``I - KᵀK`` and the slope
 ``-Kᵀ·R_s(θ̂_s - θ̂)``. Such an ellipsoid is not centred on the estimate: there is no single radius, but a limit
-for every difference of actions, which are what the verbs here give.
+for every difference of actions.
 
 How the average of several says where theta can be:
 
@@ -299,7 +299,7 @@ class Restarts:
         return upper
 
     def largest_above(self, model: DenseModel, action: int, among: Mask) -> float:
-        """The largest of these, -inf if there are none; infinite where one is no number."""
+        """The largest of these, -inf if there are none; infinite where one is NaN."""
         most = float(self.limits_above(model, action, among).max())
         return math.inf if math.isnan(most) else most
 

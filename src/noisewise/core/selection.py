@@ -16,7 +16,7 @@ Mask = NDArray[np.bool_]
 #: round-off decides (unit vectors all tie in round one), and differently on every machine. The winner's scale
 #: and of no other value: one huge entry among the losers must not make all others tie.
 TIE = 1e-9
-#: The same for the rounding of a sum itself, where values are sums and their scale is another.
+#: Rounding of a sum, relative to its terms, where values are sums and their scale is another.
 ROUNDING = 4e-15
 
 
@@ -35,10 +35,10 @@ def first_largest(values: Floats, allowed: Mask) -> int:
 
 @verb
 def first_best(values: Floats, squared_widths: Floats, allowed: Mask) -> int:
-    """The same for values in the unit of rewards: means, draws, upper bounds.
+    """The lowest allowed index that ties with the largest, for means, draws and upper bounds.
 
     They are sums, which may cancel, and a common offset makes all of them large: their scale is what is
-    known of the winner, its width. Differences of 1e-9 standard errors are no differences.
+    known of the winner, its width. Differences of 1e-9 standard errors count as none.
     """
     winner = masked_argmax(values, allowed)
     return first_near(values, allowed, winner, TIE * math.sqrt(squared_widths[winner]))
@@ -87,7 +87,7 @@ def _first_within(values: Floats, allowed: Mask, tops: list[float], tolerance: f
 
 
 def _first_in_block(values: Floats, allowed: Mask, low: float) -> int:
-    """The first allowed index whose value is at least ``low``, or no number; 0 if there is none."""
+    """The first allowed index whose value is at least ``low``, or NaN; 0 if there is none."""
     return int((allowed & ~(values < low)).argmax())
 
 
@@ -170,7 +170,7 @@ def _far_from(model: AnyModel, candidates: Mask, radius: float, value: float) ->
         distance, reach = workspace(rows)
         np.subtract(model.means[rows], value, out=distance)
         np.multiply(distance, distance, out=distance)
-        # A little less than the square of radius·width: rounding must not pass over anybody.
+        # A little less than the square of radius·width: rounding must not hide an action.
         np.multiply(model.squared_widths[rows], (1.0 - TIE) * radius * radius, out=reach)
         far = distance > reach
         far &= candidates[rows]
@@ -195,7 +195,7 @@ def regret_bound(model: AnyModel, candidates: Mask, action: int, radius: float) 
     """
     upper = model.means - model.means[action] + radius * contrast_widths(model, action)
     bound = float(np.max(upper, where=candidates, initial=0.0))
-    # What is no number bounds nothing; `max(0.0, nan)` would be 0, the best bound of all.
+    # NaN never counts as a bound; `max(0.0, nan)` would be 0, the best bound of all.
     return math.inf if math.isnan(bound) else bound
 
 
@@ -214,7 +214,7 @@ def smallest_bound(model: AnyModel, candidates: Mask, action: int, radius: float
         slack = radius * contrast_widths(model, current)
         lead = model.means - model.means[current]
         rivals = np.where(candidates, lead + slack, -np.inf)
-        bound = float(np.maximum(0.0, rivals.max()))  # no number if a rival's is none, and then no bound
+        bound = float(np.maximum(0.0, rivals.max()))  # NaN if a rival's is, and then no bound
         if bound < lowest * (1.0 - TIE):
             best, lowest = current, bound
         least_bounds = slack - lead
@@ -235,7 +235,7 @@ def likelihood_ratio(model: AnyModel, action: int, eps: float) -> float:
     ``min over k of  max(0, eps + <θ̂, a - a_k>)²/(2‖a - a_k‖²)``; infinite without rivals.
     """
     squared = contrast_widths(model, action) ** 2
-    # A copy of the action is no rival: their difference is rounding.
+    # A copy of the action does not count: their difference is rounding.
     rounding = 2.0 * CANCELLED * (model.squared_widths + model.squared_widths[action])
     rivals = ~(squared <= rounding)
     leads = np.maximum(0.0, eps + model.means[action] - model.means[rivals])

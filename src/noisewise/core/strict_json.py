@@ -9,7 +9,7 @@ MOST_DIGITS = 400
 
 
 class DuplicateNameError(ValueError):
-    """An object of JSON has the same name twice; its only argument is the name."""
+    """A JSON object repeats a name, which is the only argument."""
 
 
 def parse_json(text: str) -> Any:
@@ -44,7 +44,7 @@ def strict_json(content: Any, *, indent: int | None = None) -> str:
 
 
 def plain(content: Any) -> Any:
-    """The same content, None in the place of numbers that do not exist."""
+    """The content with None in place of NaN and infinities."""
     if isinstance(content, float):
         return float(content) if math.isfinite(content) else None
     if isinstance(content, dict):

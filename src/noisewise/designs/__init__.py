@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Design", "Pairs", "TransductiveDesign", "optimal_design", "transductive_design"]
 
-# The solver stands on scipy.linalg, which takes a while to import.
+# The solver needs scipy.linalg, which takes a while to import.
 __getattr__ = lazy_names(
     __name__,
     {

@@ -12,7 +12,7 @@ import numpy as np
 
 from noisewise.designs.algebra import Floats
 
-#: Normal vectors that stand for the expectation, and as many mirrored ones; the same for every design.
+#: Normal vectors that the expectation is averaged over, and as many mirrored ones; the same for all designs.
 DRAWS = 128
 MOST_STEPS = 60
 #: The width counts as found when ten steps lower it by less than this share.

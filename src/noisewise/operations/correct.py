@@ -12,7 +12,7 @@ from noisewise.operations.tables import Decimal, Options
 from noisewise.operations.values import OptionName, Reason
 
 if TYPE_CHECKING:
-    from noisewise.study import Study
+    from noisewise.study.study import Study
 
 MeasurementId = Annotated[str, Arg("The measurement's id (m-17) or key.", metavar="MEASUREMENT")]
 

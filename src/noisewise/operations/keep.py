@@ -19,7 +19,7 @@ What = Literal["log", "measurements", "options", "events", "items"]
 def write_table(frame: Any, path: Path) -> None:
     """Write a frame; the ending of the path says how."""
     from noisewise.core.files import written_whole
-    from noisewise.study.inputs.delimited import write_delimited
+    from noisewise.study.tables.grid import write_delimited
 
     if path.suffix not in WRITERS:
         raise RefusedError("out", f"must end in one of {', '.join(WRITERS)}", got=str(path))
@@ -70,8 +70,8 @@ def export(
     ] = None,
 ) -> ExportOutcome:
     """Write a study as JSON lines (see restore), or one of its tables."""
-    from noisewise.study.inputs.delimited import write_delimited
     from noisewise.study.log.export import log_lines, write_log
+    from noisewise.study.tables.grid import write_delimited
 
     storage, name = log
     if what == "log":

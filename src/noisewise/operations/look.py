@@ -16,8 +16,9 @@ from noisewise.operations.values import Amount, Costs, JsonCertificate, Shares
 from noisewise.operations.words import said
 
 if TYPE_CHECKING:
-    from noisewise.study import Certificate, Study
+    from noisewise.study.certificates.certificate import Certificate
     from noisewise.study.certificates.gate import Gate
+    from noisewise.study.study import Study
 
 #: Exit codes, so that scripts can loop.
 DISAGREES, NOT_YET, WITHHELD = 1, 3, 4
@@ -423,7 +424,7 @@ def plan(
     )  # fmt: skip
     content = made.to_plain()
     known = {name: content.pop(name) for name in list(content) if name in PlanOutcome.__dataclass_fields__}
-    return PlanOutcome(**known, more=content, _words=lambda: str(made).splitlines())
+    return PlanOutcome(**known, more=content, _words=lambda: [said(line) for line in str(made).splitlines()])
 
 
 @dataclass

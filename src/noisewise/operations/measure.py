@@ -25,7 +25,9 @@ from noisewise.operations.tables import (
 from noisewise.operations.values import Interval, ItemValues, Readings, Seconds, Sides, Sigma
 
 if TYPE_CHECKING:
-    from noisewise.study import Job, Measurement, Study
+    from noisewise.study.log.jobs import Job
+    from noisewise.study.log.told import Measurement
+    from noisewise.study.study import Study
 
 By = Annotated[str | None, Opt("The name of the person or process that measures.")]
 NEVER_INVENT = (
@@ -68,7 +70,7 @@ class ToldFields(MeasuredFields, total=False):
     job: Annotated[str | None, Api("The suggestion, if {what} does not name it.")]
 
 
-class Told(ToldFields, total=False):
+class OneResult(ToldFields, total=False):
     """One of several results."""
 
     value: Annotated[float | str | None, Api('A number, or "12.34(5)".')]
@@ -166,7 +168,7 @@ def _sheet(path: Path | None) -> Iterator[Any]:
 def _write_sheet(jobs: "list[Job]", draft: Path) -> None:
     import polars as pl
 
-    from noisewise.study.inputs.delimited import write_delimited
+    from noisewise.study.tables.grid import write_delimited
 
     on_items = any(job.items or job.fresh for job in jobs)
     rows = [
@@ -255,7 +257,7 @@ class TellAllOutcome(Result):
     returns=lambda content: [measurement_in({"measurement": row}) for row in content["measurements"]],
 )  # fmt: skip
 def tell_all(
-    study: "Study", results: Annotated[list[Told], Api("Each with what {tell()} takes.")]
+    study: "Study", results: Annotated[list[OneResult], Api("Each with what {tell()} takes.")]
 ) -> TellAllOutcome:
     """Record several results: all of them, or none if one is refused."""
     from noisewise.study.plain import measurement_row

@@ -36,7 +36,7 @@ def given_model(
     Only the types of values are checked here. Choices and limits are described, and the study checks them, so
     that there is one sentence about each.
     """
-    return _model(f"{op.name.title().replace('_', '')}Given", params, base or Given)
+    return _model(f"{op.name.title().replace('_', '')}Body", params, base or Body)
 
 
 def _model(name: str, params: Iterable[Param], base: type[BaseModel]) -> type[BaseModel]:
@@ -83,7 +83,7 @@ def _with_few_names(given: Any) -> Any:
     return given
 
 
-class Given(BaseModel):
+class Body(BaseModel):
     """What is given to an operation."""
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=(), allow_inf_nan=False)
@@ -99,7 +99,7 @@ class Given(BaseModel):
         return {name: value for name, value in given.items() if value is not None}
 
 
-class StrictlyGiven(Given):
+class StrictBody(Body):
     """The same in JSON, where numbers are numbers and texts are texts."""
 
     model_config = ConfigDict(strict=True)

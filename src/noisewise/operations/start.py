@@ -26,7 +26,7 @@ from noisewise.operations.values import (
 )
 
 if TYPE_CHECKING:
-    from noisewise.study import Study
+    from noisewise.study.study import Study
 
 Deviation = Annotated[Size | None, Opt("How far options deviate from a linear model: a number, or estimate.")]
 ExtraScatter = Annotated[
@@ -75,8 +75,8 @@ class InitOutcome(Result):
     def lines(self) -> list[str]:
         """Return what the study is about, and how results were understood."""
         from noisewise.core.text import counted
-        from noisewise.study.intake.columns.directions import about_direction
         from noisewise.study.stores.secrets import without_secrets
+        from noisewise.study.telling.directions import about_direction
 
         found, sought = self._understood, "largest" if self.goal == "max" else "smallest"
         parts = [

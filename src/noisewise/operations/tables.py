@@ -18,7 +18,7 @@ from noisewise.operations.words import lifted, table_wording
 if TYPE_CHECKING:
     import polars as pl
 
-    from noisewise.study.intake.columns.understanding import Understood
+    from noisewise.study.telling.understanding import Understood
 
 TABLES = "csv, tsv, txt, xlsx (FILE.xlsx#SHEET), parquet or arrow; - for a text on standard input"
 #: Endings of files that are no tables: the content says which tool wrote it.
@@ -87,11 +87,11 @@ def _check_roles(roles: Mapping[str, str], layout: str | None) -> None:
     from noisewise.core.checks import nearest
 
     if layout is None:
-        from noisewise.study.intake.roles import ROLE
+        from noisewise.study.telling.roles import ROLE
 
         known = (*ROLE, "pair", "winner")
     else:
-        from noisewise.study.intake.columns.networks import ALIASES, ROLES_OF
+        from noisewise.study.telling.trials import ALIASES, ROLES_OF
 
         known = (*ROLES_OF[layout], *ALIASES[layout])
     for name in roles:
@@ -103,25 +103,11 @@ def _check_roles(roles: Mapping[str, str], layout: str | None) -> None:
 
 def read_source(what: str, source: Any) -> Any:
     """A table as it was written, before its columns are understood."""
-    from noisewise.study.inputs.delimited import read_delimited
-    from noisewise.study.inputs.tables import read_whole
+    from noisewise.study.tables.sheet import read_whole
 
-    if isinstance(source, bytes):
-        found = read_delimited(what, source, ",", "standard input")
-    elif isinstance(source, str):
-        found = _written(what, source)
-    else:
-        found = read_whole(what, source)
-    return replace(found, words=table_wording())
-
-
-def _written(what: str, text: str) -> Any:
-    from noisewise.study.inputs.tables import read_whole
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "table.csv"  # the text itself says what stands between its columns
-        file.write_text(text, encoding="utf-8", newline="")
-        return replace(read_whole(what, file), name="table")
+    name = "standard input" if isinstance(source, bytes) else "table"
+    content = source.encode() if isinstance(source, str) else source
+    return replace(read_whole(what, content, name), words=table_wording())
 
 
 def understood_table(
@@ -132,8 +118,8 @@ def understood_table(
     hint: str = "{reader=READER}",
 ) -> "Understood":
     """A table whose columns are known; a refusal says if it looks like a file of another tool."""
-    from noisewise.study.intake.columns.understanding import understand
     from noisewise.study.tables.table import UndecidedError
+    from noisewise.study.telling.understanding import understand
 
     try:
         table = source if isinstance(source, Path) else read_source("table", source)
@@ -164,7 +150,7 @@ def _or_of_tool(problem: ValueError, source: Any, hint: str) -> ValueError:
 
 def understood_files(source: Any, reader: str, read: Any) -> "Understood":
     """Files of another tool, read by a function that is given them."""
-    from noisewise.study.intake.columns.understanding import understand
+    from noisewise.study.telling.understanding import understand
 
     with _laid_out(source, reader) as files:
         return understand(read(files), words=table_wording())
@@ -241,7 +227,7 @@ def columns_of(options: Any) -> Any:
 
 def options_typed(texts: tuple[str, ...]) -> Any:
     """The options of a study as people type them: names, or one table."""
-    from noisewise.study.inputs.tables import ENDINGS, FOREIGN, split_sheet
+    from noisewise.study.tables.grid import ENDINGS, FOREIGN, split_sheet
 
     if texts == ("-",):
         return read_source("options", sys.stdin.buffer.read())
@@ -264,7 +250,7 @@ def options_typed(texts: tuple[str, ...]) -> Any:
 
 def _only_table(option: str, path: Path) -> Any:
     """A file that must be a table; a text of one column is one only if its header says so."""
-    from noisewise.study.inputs.dialects.headers import key_of
+    from noisewise.study.tables.names import key_of
 
     if not path.is_file():
         problem = "must be names or a table; {option!r} looks like a file that does not exist"
@@ -292,9 +278,9 @@ def understood_columns(columns: Mapping[str, list[Any]], reading: Mapping[str, A
     """A table that was understood where it came from: its columns are called like their roles."""
     import polars as pl
 
-    from noisewise.study.inputs.dialects.wording import PYTHON
-    from noisewise.study.inputs.read_table import ReadTable
-    from noisewise.study.intake.columns.understanding import Understood
+    from noisewise.study.tables.sheet import ReadTable
+    from noisewise.study.tables.wording import PYTHON
+    from noisewise.study.telling.understanding import Understood
 
     if len({len(cells) for cells in columns.values()}) != 1:
         raise RefusedError("columns", "must be at least one, and all of the same length")
@@ -307,7 +293,7 @@ def understood_columns(columns: Mapping[str, list[Any]], reading: Mapping[str, A
 def _series(name: str, cells: list[Any]) -> "pl.Series":
     import polars as pl
 
-    from noisewise.study.intake.roles import NAME, ROLE
+    from noisewise.study.telling.roles import NAME, ROLE
 
     if name not in ROLE:
         raise RefusedError("columns", "must be called like their roles; there is no role {name!r}", name=name)

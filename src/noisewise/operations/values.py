@@ -27,7 +27,7 @@ def numbers(separator: str) -> Callable[[str], list[float]]:
     """Read numbers with something between them."""
 
     def read(text: str) -> list[float]:
-        from noisewise.study.inputs.numbers import read_number
+        from noisewise.study.telling.numbers import read_number
 
         try:
             return [read_number("number", part) for part in text.split(separator)]
@@ -53,7 +53,7 @@ def sides(text: str) -> float | list[float]:
 
 def item_values(text: str) -> dict[str, float]:
     """Values of items, such as q17=1,q18=0."""
-    from noisewise.study.inputs.numbers import read_number
+    from noisewise.study.telling.numbers import read_number
 
     found: dict[str, float] = {}
     for part in text.split(","):
@@ -79,9 +79,9 @@ def measure(text: str) -> str | dict[str, Any]:
 
 
 def _items_in(file: str) -> list[str]:
-    from noisewise.study.inputs.tables import as_texts, read_table
+    from noisewise.study.tables.sheet import as_texts, read_whole
 
-    table = read_table("items", Path(file))
+    table = read_whole("items", Path(file)).frame
     column = "item" if "item" in table.columns else table.columns[0]
     if column != "item" and len(table.columns) > 1:
         raise RefusedError(None, "must be a table with a column item", got=table.columns)

@@ -92,8 +92,8 @@ def _end_of_value(text: str, at: int) -> int:
 
 def table_wording() -> Any:
     """How messages about tables name what can be said about them."""
-    from noisewise.study.inputs.dialects.wording import CHOOSING, COMMAND
-    from noisewise.study.inputs.dialects.wording import PYTHON as OF_PYTHON
+    from noisewise.study.tables.wording import CHOOSING, COMMAND
+    from noisewise.study.tables.wording import PYTHON as OF_PYTHON
 
     words = speaking.get()
     if not getattr(words, "typed", False):

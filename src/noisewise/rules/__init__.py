@@ -1,8 +1,8 @@
 """All rules: ``nw.rules.rage(actions)`` makes a policy.
 
 `POLICIES` holds the same constructors in a dictionary, with the rules of other packages that have registered.
-`rule` is what a rule is made of, `policy` what they all run in; each rule has a file of its own, such as
-`_vaee.py`.
+`rule.py` has the base class, `policy.py` what asks and tells it; each rule has a file of its own, such as
+`_vaee.py`, which reads like the box in its paper.
 """
 
 from typing import Any

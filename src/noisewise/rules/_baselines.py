@@ -59,9 +59,7 @@ class Uniform(Widest):
     pools = False
 
     def choose(self, allowed, sigma):
-        if (
-            allowed is None
-        ):  # of a set, the best for a random direction: of a ball, a random point of its surface
+        if allowed is None:  # of a set, the best for a random direction: of a ball, a point of its surface
             return self.model.best_for(self.rng.standard_normal(self.actions.dim))
         rows = np.flatnonzero(allowed)
         return int(rows[min(int(self.uniform() * rows.size), rows.size - 1)])

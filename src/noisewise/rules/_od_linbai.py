@@ -29,9 +29,8 @@ class OdLinbai(BudgetPhases):
     cost = "n·dim, and a design per phase"
     reconstruction = True
 
-    def prepare(
-        self,
-    ):  # m = (T - min(n, d(d+1)/2) - Σ_r ⌈d/2^r⌉)/⌈log₂ d⌉: what a phase spends before rounding up
+    def prepare(self):
+        """A phase spends ``m = (T - min(n, d(d+1)/2) - Σ_r ⌈d/2^r⌉)/⌈log₂ d⌉`` before rounding up."""
         n, dim = self.actions.n_actions, self.actions.rank
         self.n_phases = max(1, math.ceil(math.log2(max(1, dim))))
         rounding = sum(math.ceil(dim / 2**r) for r in range(1, self.n_phases))

@@ -37,7 +37,7 @@ class PrecisionTracking(Rule):
 
     Args:
         eps: The regret bound to reach: looks are planned around it, and nothing finer is aimed at. 0: go on
-            for ever.
+            forever.
         noise: ``"gaussian"``: exact quantiles for comparisons with the best; ``"sub-gaussian"``: a union
             bound.
     """
@@ -202,7 +202,7 @@ class PrecisionTracking(Rule):
     def explain(self, action):  # what the phase is for, and how far the action lags
         label, total, known = self.actions.label(action), float(self.given.sum()), self.model.width(action)
         if self.shares[action] == 0.0:
-            return f"{label} is no part of the design of phase {self.number}; it is known to ±{known:.2g}."
+            return f"{label} is not part of the design of phase {self.number}; it is known to ±{known:.2g}."
         has = self.given[action] / total if total else 0.0
         return (
             f"To tell {np.count_nonzero(self.compared)} options apart (phase {self.number}): {label} should "

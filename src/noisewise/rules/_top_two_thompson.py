@@ -7,7 +7,7 @@ from noisewise.core.model import CANCELLED
 from noisewise.core.selection import TIE, first_near, first_other, masked_argmax, most_telling
 from noisewise.rules._baselines import Widest
 
-#: Draws until the challenger is taken by transport cost instead; the original draws for ever.
+#: Draws until the challenger is taken by transport cost instead; the original never stops drawing.
 DRAWS = 20
 
 
@@ -15,7 +15,7 @@ class TopTwoThompson(Widest):
     """Top-two Thompson sampling: the best under a draw against the best under a draw that disagrees.
 
     Variance-weighted, on features. It differs from the original, which is about independent options: after
-    20 draws without a disagreement the rival that is most easily mistaken for the leader stands in, where the
+    20 draws without a disagreement the rival that is most easily mistaken for the leader is taken, where the
     original would go on drawing. And the original only ever measures the leader or its challenger
     (``probe="pair"``); with features a third action may tell more about their difference, and is measured
     by default.
@@ -52,7 +52,7 @@ class TopTwoThompson(Widest):
     def choose(self, allowed, sigma):
         model, dim = self.model, self.model.n_unknowns
         normals = self.rng.standard_normal(1 + self.n_draws * dim)
-        # Who is only compared need not be allowed.
+        # Actions that are only compared need not be allowed.
         compared = allowed if self.probe == "pair" else self.everyone
         leader = model.best_of_draw(compared, normals[1 : dim + 1], 1.0)
         if self.probe == "pair" and self.uniform(normals[0]) < self.leader_share:

@@ -73,7 +73,7 @@ class Vagd(Rule):
 
 
 class StaticDesign(Vagd):
-    """The same design as `vagd`, tracked by counts as if all measurements were equally good."""
+    """The design of `vagd`, tracked by counts as if all measurements were equally good."""
 
     name = "static_design"
     reference = "Soare, Lazaric and Munos, Best-arm identification in linear bandits: G-allocation, by counts"

@@ -32,7 +32,7 @@ def sub_gaussian_union(n_others: int, delta: float) -> float:
 
 
 def gaussian_union(n_others: float, delta: float) -> float:
-    """The same for normal errors, however dependent."""
+    """What ``n_others`` normal errors of width 1 exceed with probability at most delta, however dependent."""
     from scipy.special import ndtri
 
     return float(-ndtri(min(0.5, delta / max(1.0, n_others))))
@@ -74,7 +74,7 @@ def _quantiles(units: NDArray[np.float32], delta: float) -> Floats:
     if count < 2:
         return quantiles
     normals, uniforms = _draws(_n_draws(count), dim)
-    # Every comparison is the random one equally often: none that stands alone is missed.
+    # Every comparison is the random one equally often: no isolated one is missed.
     chosen = np.tile(units, (1, len(normals) // count, 1))
     across = normals - np.einsum("jk,ijk->ij", normals, chosen)[:, :, None] * chosen
     errors = np.empty((sets, len(normals), count), dtype=np.float32)

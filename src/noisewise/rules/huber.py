@@ -59,7 +59,7 @@ KEPT = ("rewards", "scales", "taus", "slots", "vectors", "slot_of", "filled", "m
 def new_history(n_actions: int, dim: int, capacity: int) -> History:
     """Room for this many measurements.
 
-    A single action may stand for any vector (`core.vectors`), so each of its measurements has a slot.
+    A single action may be any vector (`core.model.place`), so each of its measurements has a slot.
     """
     slots = capacity if n_actions == 1 else min(n_actions, capacity)
     return History(
@@ -79,7 +79,7 @@ def new_history(n_actions: int, dim: int, capacity: int) -> History:
 
 
 def grown(history: History) -> History:
-    """The same history with room for twice as many measurements."""
+    """The history with room for twice as many measurements."""
     larger = new_history(history.slot_of.size, history.vectors.shape[1], 2 * history.rewards.size)
     for name in KEPT:
         old = getattr(history, name)
@@ -231,7 +231,7 @@ def step_within_ball(
         step = _solved(matrix, target)
         moved = point + step @ root
         norm = math.sqrt(moved @ moved)
-        # What is no number will not become one.
+        # NaN stays NaN.
         if not norm > bound * (1.0 + ON_THE_BALL) or math.isinf(norm):
             break
         pull = root @ moved
@@ -245,7 +245,7 @@ def step_within_ball(
 
 
 def _solved(matrix: Floats, target: Floats) -> Floats:
-    """``matrix⁻¹·target``; no numbers where rounding left no inverse."""
+    """``matrix⁻¹·target``; NaN where rounding left no inverse."""
     try:
         return np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
     except np.linalg.LinAlgError:

@@ -53,17 +53,12 @@ class Layered(BoundedNoise):
         # The printed guarantee has probability 1 - 3δ; ours is to have 1 - delta.
         self.doubt = self.delta / 3.0
 
-    def start(
-        self,
-    ):  # layer l has the ridge A²·4⁻ˡ, an estimate of 0 and the radius 2·A·B·2⁻ˡ; layer 1 is at 0
+    def start(self):  # layer l has the ridge A²·4⁻ˡ, an estimate of 0 and the radius 2·A·B·2⁻ˡ
         ridges = self.limits.ridge * 4.0 ** -np.arange(self.depth)
         self.layers = [self.model, *(self.model.fresh(ridge) for ridge in ridges[1:])]
         self.radii = (2.0 * self.reach * 0.5 ** np.arange(1.0, self.depth + 1.0)).tolist()
         self.rounds = 0
-        self.reached, self.remaining = (
-            0,
-            self.model.everyone(),
-        )  # where the walk ends, and which actions remain
+        self.reached, self.remaining = 0, self.model.everyone()  # where the walk ends, and what remains
         self.reported = 0  # the layer to believe
 
     def is_wide(self, level, action):
@@ -122,7 +117,7 @@ class Layered(BoundedNoise):
         log_next = math.log(4.0 * (self.rounds + 1.0) ** 2 * self.depth / self.doubt)  # G
         log_now = math.log(4.0 * self.rounds**2 * self.depth / self.doubt)  # H
         if 1.0 / influence >= self.trust_after * math.sqrt(log_next):
-            # Σ w²·(r - <θ̂, a>)²: what the fit minimised, without its penalty. What is no number stays none.
+            # Σ w²·(r - <θ̂, a>)²: what the fit minimised, without its penalty. NaN stays NaN.
             ridge = self.limits.ridge * 0.25**level
             variance = max(layer.arrays.tally.item(RESIDUAL) - ridge * squared_norm(layer.arrays), 0.0)
         else:

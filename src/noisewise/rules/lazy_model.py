@@ -43,9 +43,8 @@ class LazyModel:
         self._bounds = actions.squared_norms / ridge  # (n,): squared widths when last looked at
         self._exact = True  # whether nothing was learnt since all were looked at
         self._cut = math.inf  # no row that is not at hand exceeds it
-        self._known: tuple[Floats, Floats] | None = (
-            None  # means and squared widths of all rows, while they hold
-        )
+        #: Means and squared widths of all rows, while they hold.
+        self._known: tuple[Floats, Floats] | None = None
 
     n_unknowns = property(lambda self: self.actions.dim)
     log_det = property(lambda self: self._inner.log_det)
@@ -56,7 +55,7 @@ class LazyModel:
     squared_widths = property(lambda self: self._all()[1])
 
     def fresh(self, ridge: float) -> Self:
-        """The same actions before any measurement."""
+        """A model of the same actions before any measurement."""
         return type(self)(self.actions, ridge)
 
     def row_of(self, row: int) -> int:
@@ -143,7 +142,7 @@ class LazyModel:
         )
 
     def everyone(self) -> "Survivors":
-        """All rows; which of them may still be the best is found when somebody asks."""
+        """All rows; which of them may still be the best is found on demand."""
         return Survivors(self)
 
     def drop_ruled_out(self, candidates: "Survivors", radius: float) -> None:

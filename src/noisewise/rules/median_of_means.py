@@ -140,7 +140,7 @@ def _upper_medians(blocks: Blocks, directions: Floats, reach: float) -> Floats:
         widths = np.sqrt(blocks.reciprocals[b] @ np.square(halves))
         upper[b] = blocks.thetas[b] @ directions + reach * widths
     medians = np.partition(upper, n_blocks // 2, axis=0)[n_blocks // 2]
-    # What is no number comes last in the order, and bounds nothing.
+    # NaN comes last in the order, and never counts as a bound.
     return np.where(np.isnan(medians), np.inf, medians)
 
 

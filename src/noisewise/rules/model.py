@@ -65,7 +65,7 @@ class Model:
         return cls(new_arrays(columns, ridge))
 
     def fresh(self, ridge: float) -> Self:
-        """The same actions before any measurement."""
+        """A model of the same actions before any measurement."""
         return type(self)(new_arrays(self.columns, ridge))
 
     @property
@@ -183,7 +183,7 @@ class Model:
 class SetModel:
     """The model on a set that answers questions; actions are vectors.
 
-    Within is a `Model` on one action: the vector that was spoken of last.
+    Within is a `Model` on one action: the vector that was asked about last.
     """
 
     def __init__(self, actions: OracleSet, ridge: float, recommends_last: bool = False) -> None:
@@ -194,7 +194,7 @@ class SetModel:
         self.arrays = self.inner.arrays
 
     def fresh(self, ridge: float) -> Self:
-        """The same actions before any measurement."""
+        """A model of the same actions before any measurement."""
         return type(self)(self.actions, ridge, self.recommends_last)
 
     n_unknowns = property(lambda self: self.actions.dim)
@@ -281,7 +281,7 @@ class SetModel:
         """How far the action can be below the best."""
         ask, room = self.actions.oracle.contrast, np.empty(self.actions.dim)
         found = float(ask(self.actions.shape, self.theta(), self.covariance(), radius, vector, room))
-        return max(found, 0.0)  # in this order: what is no number stays none
+        return max(found, 0.0)  # in this order, NaN stays NaN
 
     def theta(self) -> Floats:
         """The estimate θ̂, (dim,)."""

@@ -1,4 +1,4 @@
-"""A rule with everything it was told, on a list or an infinite set: ask, tell, recommend, estimate."""
+"""A rule with all its measurements, on a list or an infinite set: ask, tell, recommend, estimate."""
 
 import json
 import math
@@ -127,7 +127,7 @@ class Advice:
 
 
 class Policy:
-    """A rule on its actions, with everything told so far: say what to measure, take the result, recommend.
+    """A rule on its actions, with all measurements so far: say what to measure, take the result, recommend.
 
     Made by the rules' constructors, such as `noisewise.vaee`, or by `noisewise.make_policy`.
 
@@ -176,7 +176,7 @@ class Policy:
 
     @property
     def n_told(self) -> int:
-        """How many measurements have been told."""
+        """Number of measurements so far."""
         return len(self._sigmas)
 
     @property
@@ -268,7 +268,7 @@ class Policy:
             label=_in_words(advised) if self.on_set else self.actions.label(advised),
             mean=model.mean(advised),
             width=model.width(advised),
-            regret_bound=bound if bound < most and not void else most,  # also where it is no number
+            regret_bound=bound if bound < most and not void else most,  # also where it is NaN
             regret_found=found if found < most else most,
             total_precision=self.total_precision,
             n_told=self.n_told,
@@ -301,7 +301,7 @@ class Policy:
         )
 
     def copy(self) -> Self:
-        """An independent copy, with everything told so far."""
+        """An independent copy, with all measurements so far."""
         twin = copy(self)
         twin.rule, twin._told, twin._advice = self.rule.copy(), self._told[:], Advice(self._advice.chance)
         twin._rewards, twin._sigmas = self._rewards[:], self._sigmas[:]
@@ -316,13 +316,8 @@ class Policy:
         """Write rule, options, actions and measurements to one file; `noisewise.load_policy` reads it."""
         if not Path(path).parent.is_dir():
             raise FileNotFoundError(f"`path` must be in a folder that exists; got {str(path)!r}.")
-        header = {
-            "format": FORMAT,
-            "rule": self.name,
-            "options": self.options,
-            "horizon": plain(self.horizon),
-        }
-        header["actions"] = self.actions.fingerprint()
+        header = {"format": FORMAT, "rule": self.name, "options": self.options}
+        header |= {"horizon": plain(self.horizon), "actions": self.actions.fingerprint()}
         told: Any = np.array(self._told, dtype=np.float64 if self.on_set else np.int64)
         arrays = {"told": told, "rewards": np.array(self._rewards), "sigmas": np.array(self._sigmas)}
         if self.on_set:
@@ -439,7 +434,7 @@ def _in_words(vector: Floats) -> str:
 def read_policy(path: Path, actions: Any, make_rule: Any) -> Policy:
     """The policy that was saved, with everything told to it again."""
     if not path.exists():
-        raise FileNotFoundError(f"`path` must be a saved policy; there is no file {str(path)!r}.")
+        raise FileNotFoundError(f"`path` must be a saved policy; {str(path)!r} does not exist.")
     with _refusing_damage(path):
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = dict(file)

@@ -204,7 +204,7 @@ def closest_races(
 
     Args:
         model: What is known.
-        candidates: Who may be a rival.
+        candidates: Which actions may be rivals.
         leader: Whose rivals.
         reach: How many widths of a difference a rival is given.
         rivals: Room for RACES rows, the closest first.
@@ -231,7 +231,7 @@ def closest_races(
 
 
 def _rival_widths(model: AnyModel, candidates: Mask, leader: int) -> Floats:
-    """``‖a_k - b‖`` for every rival, -∞ for what is none, (n,)."""
+    """``‖a_k - b‖`` for every rival, -∞ for other actions, (n,)."""
     widths = contrast_widths(model, leader)
     terms = model.squared_widths + model.squared_widths[leader]
     widths[~candidates | (widths**2 <= 2.0 * CANCELLED * terms)] = -np.inf

@@ -170,6 +170,7 @@ def _constructor(rule: type[Rule]) -> Constructor:
 
     construct.__name__ = construct.__qualname__ = rule.name
     construct.__module__ = rule.__module__
+    construct.__wrapped__ = rule  # type: ignore[attr-defined]  # so `nw.vaee??` and `inspect` show the rule
     construct.__signature__ = _signature(rule, names)  # type: ignore[attr-defined]
     construct.__doc__ = _documentation(rule, names)
     return construct

@@ -47,7 +47,7 @@ class Restarted:
         self.restarts.look(arrays, leader)
         upper = self.restarts.limits_above(arrays, leader, left)
         upper[leader] = 0.0
-        return np.asarray(left & ~(upper < 0.0))  # in this order: what is no number rules nothing out
+        return np.asarray(left & ~(upper < 0.0))  # in this order: NaN rules nothing out
 
     def bound(self, action: int, candidates: Any = None) -> float:
         """The smaller of the rule's own bound and that of the restarts."""

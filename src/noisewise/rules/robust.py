@@ -107,7 +107,7 @@ class Huber:
 
 
 class OnePass(Huber):
-    """The same loss without a history (Wang, Zhang, Zhao and Zhou 2025): as published with floors."""
+    """The pseudo-Huber loss without a history (Wang, Zhang, Zhao and Zhou 2025): as published with floors."""
 
     def __init__(self, numbers: Numbers, arrays: DenseModel, blocks: Any) -> None:
         self.numbers = numbers
@@ -130,10 +130,8 @@ class OnePass(Huber):
         """Move the estimate."""
         scale, bound = self.scale(arrays, row, sigma), self.numbers.limits.norm_bound
         counted = self.counted(scale)
-        tau, expected = (
-            huber.threshold(self.numbers.tau0, arrays.squared_widths[row], counted),
-            arrays.means.item(row),
-        )
+        tau = huber.threshold(self.numbers.tau0, arrays.squared_widths[row], counted)
+        expected = arrays.means.item(row)
         if self.numbers.floor:
             # A step along the gradient of the clipped loss is the same as folding a clipped measurement.
             told = expected + ALPHA * scale * min(max((reward - expected) / scale, -tau), tau)
@@ -218,10 +216,8 @@ class Robust(Rule):
             check_choice("radius", self.radius, ("paper",))
         self.planned_blocks = self.plan_blocks() if self.estimator == "median-of-means" else None
         limits, rank = self.limits, max(1, self.limits.rank)
-        horizon, delta = (
-            check_count("horizon", HORIZON if self.horizon is None else self.horizon),
-            self.delta / 4.0,
-        )
+        horizon = check_count("horizon", HORIZON if self.horizon is None else self.horizon)
+        delta = self.delta / 4.0
         doubt, floor = math.log(2.0 * horizon**2 / delta), bool(self.floor)
         kappa = information_bound(limits, rank, horizon, doubt, floor, self.estimator)
         proven = math.sqrt(2.0 * kappa / doubt)

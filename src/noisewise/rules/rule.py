@@ -23,7 +23,7 @@ from noisewise.actions.large_list import LargeList
 from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.independent import Separate
-from noisewise.core.radius import RADII, Averaged, Given, Radius, make_radius
+from noisewise.core.radius import RADII, Averaged, GivenRadius, Radius, make_radius
 from noisewise.core.randomness import check_seed
 from noisewise.core.selection import Mask
 from noisewise.rules.model import new_model
@@ -87,9 +87,7 @@ class Rule:
     needs_horizon: ClassVar[bool] = False  # it plans for a number of rounds
     order_free: ClassVar[bool] = False  # the order of the measurements does not matter
     pools: ClassVar[bool] = False  # measurements of one action may be replaced by their weighted mean
-    is_ball: ClassVar[bool] = (
-        True  # its certificate is a ball around least squares, so restarts may begin in it
-    )
+    is_ball: ClassVar[bool] = True  # its certificate is a ball around least squares: restarts may begin in it
     recommends_on_sets: ClassVar[tuple[str, ...]] = ("best",)
 
     # ---- What a rule may override. ----
@@ -154,8 +152,8 @@ class Rule:
 
     catch_up: ClassVar[Any] = None
     """``catch_up(actions, sigmas)``: bring the state beside the model up to date after the model was filled
-    with
-    many measurements at once, in an order that means nothing. A rule without it learns them one by one."""
+    with many measurements at once, in an order that means nothing. A rule without it learns them one by
+    one."""
 
     def chooses_by_width(self) -> bool:
         """Whether it always measures the widest action, so that a large list is seldom read as a whole."""
@@ -187,7 +185,7 @@ class Rule:
         dataclasses.dataclass(kw_only=True, eq=False, repr=False)(cls)
 
     def on(self, actions: ActionSet | OracleSet, horizon: int | None = None) -> Self:
-        """The same rule on these actions, before any measurement."""
+        """A copy of the rule on these actions, before any measurement."""
         twin: Any = copy.copy(self)
         twin.horizon = self.horizon if horizon is None else horizon
         twin.actions = actions
@@ -224,7 +222,7 @@ class Rule:
         elif (
             not isinstance(self.actions, LargeList)
             and isinstance(self.actions.columns, Separate)
-            and issubclass(RADII.get(str(self.radius), Given), Averaged)
+            and issubclass(RADII.get(str(self.radius), GivenRadius), Averaged)
         ):
             raise ValueError(
                 f"`radius` must not be {self.radius!r} for options without features, which share no "
@@ -280,7 +278,7 @@ class Rule:
             conditions: What it rests on; each starts with "if".
             unproven: The option, with its value, that voids it.
         """
-        by_hand = ["if the radius that was given is right"] if isinstance(self.limits, Given) else []
+        by_hand = ["if the radius that was given is right"] if isinstance(self.limits, GivenRadius) else []
         words = " and ".join([*by_hand, *conditions])
         doubt = f"but nothing is proven with {unproven}" if unproven else ""
         return ", ".join(part for part in (ANYTIME, words, doubt) if part)
@@ -295,11 +293,11 @@ class Rule:
         return 0.5 * math.erfc(-drawn / math.sqrt(2.0))
 
     def again(self) -> Self:
-        """The same rule on the same actions before any measurement; what was prepared is shared."""
+        """A copy of the rule on the same actions before any measurement; what was prepared is shared."""
         return self.keeping(self.model.fresh(self.limits.ridge))
 
     def keeping(self, model: Any) -> Self:
-        """The same rule with this model, and all else as before any measurement."""
+        """A copy of the rule with this model, and all else as before any measurement."""
         twin: Any = object.__new__(type(self))
         vars(twin).update({name: vars(self)[name] for name in self._prepared})
         twin._prepared, twin.model = self._prepared, model

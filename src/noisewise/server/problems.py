@@ -16,8 +16,8 @@ from noisewise.core.refusals import JSON
 from noisewise.core.text import printable
 from noisewise.operations.schemas import wrong_kinds
 from noisewise.operations.words import lifted
-from noisewise.study.intake.told_before import ToldOtherwiseError
 from noisewise.study.stores.protocol import DamagedError, LogMovedOnError, NameTakenError
+from noisewise.study.telling.rows import ToldOtherwiseError
 
 PROBLEM_TYPE = "application/problem+json"
 

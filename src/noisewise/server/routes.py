@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from noisewise.core.refusals import JSON, RefusedError
 from noisewise.core.remarks import heard_warnings
-from noisewise.operations.schemas import Given, StrictlyGiven, answer_model, given_model
+from noisewise.operations.schemas import Body, StrictBody, answer_model, given_model
 from noisewise.operations.table import Operation, Param, load_table
 from noisewise.operations.words import speaking
 from noisewise.server.answers import (
@@ -106,7 +106,7 @@ def done(op: Operation, opened: Any, said: Said) -> dict[str, Any]:
 
 def changing(op: Operation) -> Callable[..., Response]:
     """The endpoint of an operation that writes."""
-    body_model: Any = given_model(op, shown(op), StrictlyGiven)
+    body_model: Any = given_model(op, shown(op), StrictBody)
     role: Any = Depends(needs(op.role))
 
     def change_study(
@@ -184,7 +184,7 @@ def give_keys(op: Operation, said: Said, key: str) -> bool:
 def looking(op: Operation, *, posted: bool = False) -> Callable[..., Any]:
     """The endpoint of an operation that only looks, with its parameters in the address or in a body."""
     params = [param for param in shown(op) if posted or param.fits_query]
-    model = given_model(op, params, StrictlyGiven if posted else Given)
+    model = given_model(op, params, StrictBody if posted else Body)
     given: Any = model if posted else Annotated[model, Query()]
     role: Any = Depends(needs(op.role))
 

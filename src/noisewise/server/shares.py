@@ -7,7 +7,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from noisewise.operations.schemas import StrictlyGiven
+from noisewise.operations.schemas import StrictBody
 from noisewise.server.answers import REFUSALS, AnyObject, Owner, StudyName, answer, name_in
 from noisewise.server.auth.keys import Keys
 from noisewise.server.auth.roles import Visitor
@@ -23,7 +23,7 @@ SHARES = APIRouter(
 SHARED = APIRouter(include_in_schema=False)
 
 
-class Sharing(StrictlyGiven):
+class Sharing(StrictBody):
     """A link to the report of a study, for whoever has it."""
 
     name: str = Field(

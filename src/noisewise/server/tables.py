@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from noisewise.operations.schemas import StrictlyGiven
+from noisewise.operations.schemas import StrictBody
 from noisewise.server.answers import (
     REFUSALS,
     UNCHANGED,
@@ -131,7 +131,7 @@ def get_specification(request: Request, study: StudyName, visitor: Viewer) -> Re
         return answer({"study": name, "specification": specification_of(studies.storage, name)})
 
 
-class Rebuilding(StrictlyGiven):
+class Rebuilding(StrictBody):
     """A study that is rebuilt from an exported log."""
 
     log: str = Field(min_length=1, description="The lines of the log, as `export.jsonl` has them.")
@@ -179,7 +179,7 @@ def export(
         frame = opened.frame(what)
         headers["ETag"] = etag_of(opened.n_events)
     if ending == "csv":
-        from noisewise.study.inputs.delimited import write_delimited
+        from noisewise.study.tables.grid import write_delimited
 
         return Response(write_delimited(frame), media_type="text/csv", headers=headers)
     file = io.BytesIO()

@@ -33,7 +33,7 @@ def quiet_when_useless(
     """An adversary: ``quiet`` for the half of the actions that say least about the closest race, else 1.
 
     What an action says about the race between the best and the second best is the size of the cosine
-    between it and their difference. A rule that runs after precision measures the wrong half for ever.
+    between it and their difference. A rule that runs after precision never stops measuring the wrong half.
     """
     check_positive("quiet", quiet)
     best, second = np.argsort(-(vectors @ theta), kind="stable")[:2]

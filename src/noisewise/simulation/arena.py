@@ -39,6 +39,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+__all__ = [
+    "CELLS",
+    "Arena",
+    "Cell",
+    "Entry",
+    "Match",
+    "cells_named",
+    "load_arena",
+    "play",
+    "run_arena",
+    "write_page",
+]
+
+
 @dataclass(frozen=True)
 class Cell:
     """One world, as names and plain options, so that a file can remember it and a process be sent it."""

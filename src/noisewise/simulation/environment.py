@@ -50,7 +50,7 @@ class Environment:
     """A simulated world: ``reward = <theta, a> + sigma_t·noise``.
 
     Args:
-        actions: The action set (or an array of vectors, or a set such as `noisewise.Ball`).
+        actions: The action set (or an array of vectors, or a set such as `noisewise.sets.Ball`).
         theta: The true parameter, ``(dim,)``.
         schedule: The sigmas of the rounds: an array, a function (horizon, rng) -> array, or the name of one
             of `noisewise.schedules`.

@@ -1,4 +1,4 @@
-"""Made-up problems, drawn afresh for every replication; among them those of lower bounds and of the paper."""
+"""Problems for simulations, drawn afresh for every replication, with those of lower bounds and the paper."""
 
 import dataclasses
 import functools
@@ -124,7 +124,7 @@ def hypercube(dim: int = 5, scale: float = HARDEST) -> Instance:
 
 
 def signs(dim: int = 6, scale: float = HARDEST) -> Instance:
-    """The lower-bound family on the whole set `noisewise.Hypercube`, of any dimension; as `hypercube`."""
+    """The lower-bound family of `hypercube` on the whole set `noisewise.sets.Hypercube`, of any dimension."""
     check_positive("scale", scale)
     return on_set("signs", {"dim": dim, "scale": scale}, Hypercube(dim), _signs_of(dim, scale))
 
@@ -276,7 +276,7 @@ def sphere(n_actions: int = 60, dim: int = 6, length: float = 1.0, reach: float 
 def random_parameter(actions: OracleSet, length: float = 1.0) -> Instance:
     """Any set that answers questions; theta random of the given length, all directions alike."""
     if not isinstance(actions, OracleSet):
-        raise TypeError(f"`actions` must be a set such as nw.Ball(5); got {actions!r}.")
+        raise TypeError(f"`actions` must be a set such as nw.sets.Ball(5); got {actions!r}.")
     check_positive("length", length)
 
     def parameter(rng: np.random.Generator, sigma: Floats) -> Floats:
@@ -343,7 +343,7 @@ def polytope(
     """The vertices of a random polytope, the hull of normal points scaled to a largest norm of 1.
 
     Args:
-        n_points: Points of which the hull is taken; those inside it are no actions.
+        n_points: Points of which the hull is taken; those inside it are not actions.
         dim: Features, from 2 to 8.
         length: Of theta, whose direction is random.
         reach: Shortens theta as for `sphere`.

@@ -95,7 +95,7 @@ class Simulation:
         columns["fired"] = np.repeat(self.fired, shape[1])
         columns["theta_norm"] = np.repeat(self.theta_norm, shape[1])
         # Cast: polars makes equally long stretches an Array, whatever dtype it is given.
-        # Vectors stand one after the other in one list.
+        # Vectors follow each other in one list.
         entry = pl.Int32 if self.pulled.ndim == 2 else pl.Float64
         columns["measured"] = pl.Series([stretch.ravel() for stretch in stretches]).cast(pl.List(entry))
         return pl.DataFrame(columns)
@@ -119,7 +119,7 @@ class Simulation:
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to a Parquet file; `noisewise.load_simulations` reads it."""
+        """Write everything to a Parquet file; `noisewise.simulation.load_simulations` reads it."""
         from noisewise.simulation.files import save_simulations
 
         save_simulations([self], path)

@@ -55,7 +55,7 @@ class ListTruth:
 
 
 class SetTruth:
-    """The same on an infinite set, where actions are vectors."""
+    """What a world knows on an infinite set, where actions are vectors."""
 
     kind, nothing = np.float64, math.nan
 
@@ -152,7 +152,7 @@ class Run:
                 fired = stop(rule, advised, precision)
             if t == due or fired:
                 bound = rule.bound(advised)
-                bound = bound if bound < most else most  # also where it is no number
+                bound = bound if bound < most else most  # also where it is NaN
                 looks.append((advised, rule.beta(), rule.model.distance_to(world.theta), bound))
                 due = next(ahead)
             if fired:
@@ -160,7 +160,7 @@ class Run:
         return self._record(truth, told, looks, fired) | {"theta_norm": np.linalg.norm(world.theta)}
 
     def _rule_on(self, world: Any) -> Any:
-        """The rule before any measurement; what it worked out for the same actions is used again."""
+        """The rule before any measurement; what was prepared for the same actions is used again."""
         actions = self.env.actions if self.on_set else world.actions
         if self._prepared is None or self._prepared.actions is not actions:
             rule = self.rule if self.on_set else self.rule.knowing(world.action_sigma)

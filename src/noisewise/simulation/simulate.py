@@ -1,4 +1,4 @@
-"""`simulate`: replications of a policy in an environment, on all processors, the same on any number."""
+"""`simulate`: replications of a policy in an environment, the same on any number of processors."""
 
 import contextlib
 import math

@@ -3,7 +3,7 @@
 Each compares the recommended action ``a`` with every other ``x`` through the likelihood ratio
 ``Z = min over x of (eps + <θ̂, a - x>)₊²/(2‖a - x‖²)``, or through the certified bound. With an eps above 0 an
 action that is at most eps worse than the best is good enough (Jourdan and Degenne 2022). The heuristic
-thresholds stand in most published tables; they promise nothing, and are here to compare with those tables.
+thresholds are those of most published tables; they promise nothing, and serve to compare with those tables.
 """
 
 import math

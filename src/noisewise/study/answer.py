@@ -21,7 +21,6 @@ from noisewise.study.certificates.causes import SCATTER
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import SUSPICIOUS
 from noisewise.study.creation import create_study
-from noisewise.study.intake.columns.directions import less_is_better
 from noisewise.study.log.looks import broken_promise
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.specification import ONCE
@@ -33,6 +32,7 @@ from noisewise.study.planning.worth import Resolution, resolution_of
 from noisewise.study.report.league import League, LeagueRow, league_of
 from noisewise.study.study import Study
 from noisewise.study.tables.table import Reading, Table
+from noisewise.study.telling.directions import less_is_better
 
 #: Readings that compare options within trials, whose differences vary from trial to trial.
 TRIALS = ("arms of studies", "differences")
@@ -315,7 +315,7 @@ def _trials(
         bound = "their differences contradict each other"
     said = f"Error bars of trials are widened by {how} extra scatter, {size}"
     if not scatter:
-        said = "Extra scatter between trials is estimated as 0, give or take"
+        said = "Extra scatter between trials is estimated at 0, and its upper limit is allowed for"
     said += '; without it (extra_scatter="none")'
     return study, f"{said} {bound}.", without if math.isfinite(without) else None
 

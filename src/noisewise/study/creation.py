@@ -11,7 +11,6 @@ from noisewise.core.text import check_text
 from noisewise.core.version import __version__
 from noisewise.study.certificates.bound import certify
 from noisewise.study.certificates.certificate import Certificate, claimed_in, other_words, wrong_fact
-from noisewise.study.inputs.value_scale import LINEAR
 from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.model_choice import facts_of
@@ -29,10 +28,11 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.address import MEMORY, PATIENCE, find_study, open_store
 from noisewise.study.stores.protocol import Storage, check_name
 from noisewise.study.study import Study
+from noisewise.study.telling.scale import LINEAR
 
 if TYPE_CHECKING:
-    from noisewise.study.inputs.catalogue import OptionCatalogue
-    from noisewise.study.intake.columns.understanding import HowToRead, Understood
+    from noisewise.study.telling.catalogue import OptionCatalogue
+    from noisewise.study.telling.understanding import HowToRead, Understood
 
 
 def create_study(
@@ -143,7 +143,7 @@ def begin_study(
     reading = {part: given for part, given in asked.items() if part not in QUESTION}
     question = {**QUESTION, **{part: given for part, given in asked.items() if part in QUESTION}}
     if reading:
-        from noisewise.study.intake.columns.understanding import check_reading
+        from noisewise.study.telling.understanding import check_reading
 
         if "map" in reading:
             raise TypeError("create_study() has no argument 'map'. Did you mean 'roles'?")
@@ -187,7 +187,7 @@ def _told(
     understood: "Understood | None",
 ) -> Study:
     """A new study, with its first measurements if there are any; if one of them is bad, there is no study."""
-    from noisewise.study.intake.columns.results import check_eps
+    from noisewise.study.telling.options import check_eps
 
     def made(place: str | Path | Storage) -> Study:
         storage = open_store(place, create=True)
@@ -209,8 +209,8 @@ def _tables(
     reading: dict[str, Any],
 ) -> "tuple[OptionCatalogue, Understood | None]":  # fmt: skip
     """The catalogue of a new study, and its first measurements if there are any."""
-    from noisewise.study.inputs.catalogue_table import read_catalogue
-    from noisewise.study.inputs.tables import is_plain_list
+    from noisewise.study.tables.sheet import is_plain_list
+    from noisewise.study.telling.options import read_catalogue
 
     uses_features = facts_of(model).uses_features
     id, cost = roles.get("option"), roles.pop("cost", None)
@@ -232,8 +232,8 @@ def _understood(
     results: Any, features: Sequence[str] | None, cost: str | None, roles: dict[str, Any],
     reading: dict[str, Any],
 ) -> "Understood":  # fmt: skip
-    from noisewise.study.intake.columns.understanding import Understood, understand
     from noisewise.study.readers.readout import Readout
+    from noisewise.study.telling.understanding import Understood, understand
 
     if isinstance(results, Understood | Readout):
         return understand(results)
@@ -246,7 +246,7 @@ def _options_of(
     needs_features: bool,
 ) -> tuple[Any, str]:  # fmt: skip
     """The options that results are about, as a table, and the column with their names."""
-    from noisewise.study.intake.columns.results import options_of
+    from noisewise.study.telling.options import options_of
 
     if understood is None:
         raise TypeError("`options` must be given, or `results` whose options are meant.")

@@ -6,15 +6,6 @@ from typing import Any, Literal, Unpack, cast
 from noisewise.core.checks import ASKED, COUNT, LEASE, check_choice, check_count_within, check_within
 from noisewise.core.text import check_text
 from noisewise.study.asking.pending import PROBES
-from noisewise.study.intake.changes import (
-    added_options,
-    amended,
-    require_reason,
-    switched_model,
-)
-from noisewise.study.intake.entry import find_job, find_measurement, find_option, read_told
-from noisewise.study.intake.item_entry import check_items_belong, check_next
-from noisewise.study.intake.told_before import still_void, told_before
 from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.events import Event, Happened, events_of
 from noisewise.study.log.looks import check_blind
@@ -22,6 +13,15 @@ from noisewise.study.log.specification import BLIND
 from noisewise.study.log.state import OPEN, WEEK, Job, job_of, replay
 from noisewise.study.log.told import Measurement, Told, check_arguments, measurement_of
 from noisewise.study.reader_entries import ReaderEntries
+from noisewise.study.telling.changes import (
+    added_options,
+    amended,
+    require_reason,
+    switched_model,
+)
+from noisewise.study.telling.finding import find_job, find_measurement, find_option
+from noisewise.study.telling.item_rows import check_items_belong, check_next
+from noisewise.study.telling.rows import read_told, still_void, told_before
 
 
 class Entries(ReaderEntries):

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 from noisewise.core.checks import check_count
 from noisewise.core.text import printable
-from noisewise.study.intake.changes import added_options
-from noisewise.study.intake.entry import find_option
 from noisewise.study.journal import Journal
 from noisewise.study.log.events import Event, Happened, events_in, events_of, rows_of
 from noisewise.study.log.item_order import BATCH, next_places
 from noisewise.study.log.state import State, replay
 from noisewise.study.log.validation import rehearse
 from noisewise.study.stores.protocol import Row
+from noisewise.study.telling.changes import added_options
+from noisewise.study.telling.finding import find_option
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from noisewise.study.intake.item_tables import TakenItems
+    from noisewise.study.telling.item_rows import TakenItems
 
 
 class ItemEntries(Journal):
@@ -44,7 +44,7 @@ class ItemEntries(Journal):
         watch: Callable[[str, int, int], None],
         add: bool = False,
     ) -> "TakenItems":
-        from noisewise.study.intake.item_tables import TakenItems, happened_of, read_item_table, tell_items
+        from noisewise.study.telling.item_rows import TakenItems, happened_of, read_item_table, tell_items
 
         parsed, taken = read_item_table(table), TakenItems()
 
@@ -80,7 +80,7 @@ class ItemEntries(Journal):
 
 def options_in(table: "pl.DataFrame") -> list[str]:
     """The options that a table names, each once."""
-    from noisewise.study.inputs.tables import as_texts
+    from noisewise.study.tables.sheet import as_texts
 
     sides = [as_texts("measurements", table[n]) for n in ("option", "plus", "minus") if n in table.columns]
     names = (name.strip() for side in sides for name in side.to_list() if name is not None)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from noisewise.core.checks import check_choice, check_names, nearest
-from noisewise.study.inputs.items import check_pool
 from noisewise.study.log.specification import COUNTED, ERROR_BARS, HEAVY, NORMAL, READ, SYMMETRIC, TAILS
+from noisewise.study.telling.items import check_pool
 
 ROUNDS = "rounds"
 #: What a measurement can be, in a word.

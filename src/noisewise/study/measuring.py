@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.entries import Entries, given_of
-from noisewise.study.intake.together import told_together
 from noisewise.study.log.events import Event, Happened
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.told import Measurement, measurement_of
+from noisewise.study.telling.rows import told_together
 
 if TYPE_CHECKING:  # what a run stands on is loaded when there is one
-    from noisewise.study.inputs.value_scale import ValueScale
     from noisewise.study.running.limits import Until
     from noisewise.study.running.run import StudyRun
     from noisewise.study.running.studied import Runnable
+    from noisewise.study.telling.scale import ValueScale
 
 
 class Measuring(Entries):

@@ -8,10 +8,10 @@ from noisewise.core.strict_json import plain
 
 if TYPE_CHECKING:
     from noisewise.study.certificates.check import Check
-    from noisewise.study.intake.entry import Measurement
     from noisewise.study.log.state import Job
     from noisewise.study.planning.worth import Worth
     from noisewise.study.study import Study
+    from noisewise.study.telling.rows import Measurement
 
 #: How a study stands.
 READY, NOT_YET, WITHHELD, NOTHING, UNREADABLE = "ready", "not yet", "withheld", "no results", "unreadable"

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from noisewise.study.intake.batch import Taken
-from noisewise.study.intake.known_rows import Repeat
 from noisewise.study.table_entries import TableEntries, Unknown
+from noisewise.study.telling.batch import Taken
+from noisewise.study.telling.known_rows import Repeat
 
 if TYPE_CHECKING:
-    from noisewise.study.intake.item_tables import TakenItems
     from noisewise.study.readers.readout import Readout
     from noisewise.study.readers.result_file import ResultFile
+    from noisewise.study.telling.item_rows import TakenItems
 
 
 class ReaderEntries(TableEntries):

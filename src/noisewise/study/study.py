@@ -197,7 +197,7 @@ class Study(Measuring):
 
         Args:
             looks: How many times the bound is computed: if there are more measurements, after those that
-                taught most, and some evenly between.
+                taught most, and geometrically.
         """
         from noisewise.study.planning.worth import find_worth
 

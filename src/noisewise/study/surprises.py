@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.text import number
-from noisewise.study.inputs.error_bars import COUNTS, ITEMS, KNOWN, NONE
-from noisewise.study.inputs.numbers import PLUS_MINUS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY
 from noisewise.study.log.specification import HEAVY
 from noisewise.study.log.state import State
 from noisewise.study.models.scatter import LEAST_FREEDOM, has_own_scatter
+from noisewise.study.telling.error_bars import COUNTS, ITEMS, KNOWN, NONE
+from noisewise.study.telling.numbers import PLUS_MINUS
 
 #: Standard errors off from which a value is far, where errors are normal, and where they have any tails.
 FAR, FAR_OF_ANY_TAILS = 6.0, 30.0

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 from noisewise.core.checks import check_choice, nearest
 from noisewise.core.sequences import without_collector
 from noisewise.core.text import counted, printable, some_of
-from noisewise.study.intake.arms import refuse_other_arms
-from noisewise.study.intake.batch import Batch, Taken, check_batch
-from noisewise.study.intake.changes import require_reason
-from noisewise.study.intake.known_rows import Repeat
-from noisewise.study.intake.parsed_table import Parsed, Watch
 from noisewise.study.item_entries import ItemEntries, after_adding, options_in
 from noisewise.study.log.events import Event, Happened
+from noisewise.study.telling.batch import Batch, Parsed, Taken, check_batch, sheet_of
+from noisewise.study.telling.changes import require_reason
+from noisewise.study.telling.finding import Watch
+from noisewise.study.telling.known_rows import Repeat
+from noisewise.study.telling.rows import refuse_other_arms
 
 if TYPE_CHECKING:
-    from noisewise.study.intake.columns.understanding import HowToRead, Understood
-    from noisewise.study.intake.item_tables import TakenItems
     from noisewise.study.log.specification import Specification
+    from noisewise.study.telling.item_rows import TakenItems
+    from noisewise.study.telling.understanding import HowToRead, Understood
 
 
 Unknown = Literal["refuse", "add", "skip"]
@@ -74,12 +74,11 @@ class TableEntries(ItemEntries):
                 bar is blank as rows without one. ``layout="network"`` takes a table of studies with one row
                 for each difference (treatment 1, treatment 2, effect, error, study), ``layout="arms"`` one
                 with a row for each arm: studies of more than two arms then count exactly as they are, with
-                the errors that their differences share. With ``"network"``, ``cov=`` may give the covariance
-                of the rows; with ``"arms"``, ``counts="shares"`` keeps events out of n as shares instead of
-                making log odds of them.
+                the errors that their differences share. With ``"arms"``, ``counts="shares"`` keeps events out
+                of n as shares instead of making log odds of them.
         """
-        from noisewise.study.intake.columns.readouts import check_fits
-        from noisewise.study.intake.columns.understanding import check_reading, understand
+        from noisewise.study.telling.readouts import check_fits
+        from noisewise.study.telling.understanding import check_reading, understand
 
         seen = watch or (lambda doing, done, of: None)
         if not isinstance(repeat, bool):
@@ -129,10 +128,8 @@ class TableEntries(ItemEntries):
         seen: Watch,
         add: bool,
     ) -> Taken:
-        from noisewise.study.intake.sheets import read_sheet
-
         with without_collector():
-            sheet = read_sheet(understood)
+            sheet = sheet_of(understood.frame)
             question = self.specification
             parsed = Parsed(
                 sheet, question.noise_floor, not match, seen, question.bounds, question.log_limits
@@ -207,8 +204,8 @@ def without_options(understood: "Understood", strange: list[str]) -> "Understood
 
 def described_columns(specification: "Specification") -> list[str]:
     """Columns that describe options, and say nothing about a measurement: tables of results may have them."""
-    from noisewise.study.inputs.dialects.headers import key_of
-    from noisewise.study.intake.roles import ROLE
+    from noisewise.study.tables.names import key_of
+    from noisewise.study.telling.roles import ROLE
 
     return [one.name for one in specification.catalogue.features if key_of(one.name) not in ROLE]
 

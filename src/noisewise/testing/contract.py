@@ -58,7 +58,7 @@ def check_rule(make_policy: MakePolicy) -> None:
 
     Example:
         >>> import noisewise as nw
-        >>> check_rule(nw.round_robin)
+        >>> check_rule(nw.rules.round_robin)
     """
     for check in CHECKS:
         check(make_policy)
@@ -231,7 +231,7 @@ def check_bad_measurements_change_nothing(make_policy: MakePolicy) -> None:
 
 
 def pooled(history: ToldHistory) -> ToldHistory:
-    """The same information with one measurement per action."""
+    """A history with the same information and one measurement per action."""
     sums: dict[int, list[float]] = {}
     for action, reward, sigma in zip(history.actions, history.rewards, history.sigmas, strict=True):
         entry = sums.setdefault(action, [0.0, 0.0])
@@ -279,7 +279,7 @@ def _flat(name: str, value: Any, left_out: Sequence[str]) -> Iterator[tuple[str,
 
 
 def same(one: Any, two: Any) -> bool:
-    """Whether two numbers or arrays are equal; what is no number equals itself."""
+    """Whether two numbers or arrays are equal; NaN equals itself."""
     if isinstance(one, np.ndarray) and one.dtype.kind == "f":
         return np.array_equal(one, two, equal_nan=True)
     return np.array_equal(one, two) or one != one

@@ -10,12 +10,12 @@ MOST = 60
 #: What is done to a file, and its content then.
 Damage = tuple[str, bytes]
 Place = tuple[Any, ...]
-#: What may stand in the place of anything.
+#: Replacements for any value.
 STRANGE: tuple[Any, ...] = (
     "x", "", None, True, [], {}, -1.0, 1e400, float("nan"), float("-inf"), 10**400, 0, "1.5", [[1.0]],
 )  # fmt: skip
 WORDS = ("x", "", "-1", "nan", "inf", "1e999", "'", '"', "\x00", "\u202e")
-#: Files that are no results of anything.
+#: Files without any results.
 GARBAGE = (
     b"", b"\n\n", b"\xef\xbb\xbf", b"\x00" * 100, bytes(range(256)) * 20, b"null", b"[]", b"{}", b"[[]]",
     b'"text"', b"17", b'{"results": null}', b'{"results": [], "results": []}', b"[" * 100_000,
@@ -46,7 +46,7 @@ def damaged(content: bytes, seed: int = 20) -> Iterator[Damage]:
 
 
 def _json(text: str) -> tuple[Any] | None:
-    """A value in a tuple, because it may be None; None if the text is no JSON."""
+    """A value in a tuple, because it may be None; None if the text is not JSON."""
     try:
         return (json.loads(text),)
     except ValueError:

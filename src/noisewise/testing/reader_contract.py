@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noisewise.study import create_study
+from noisewise.study.creation import create_study
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import ROW_FIELDS, Readout
 from noisewise.study.readers.registry import get, read_one
@@ -77,7 +77,7 @@ def check_a_good_file_becomes_rows_that_tell_takes(case: ReaderCase) -> None:
     assert readout.rows, "a good file must have rows."
     for row in readout.rows:
         strange = set(row.fields) - set(ROW_FIELDS)
-        assert not strange, f"{row.place}: {sorted(strange)} is no field of tell."
+        assert not strange, f"{row.place}: {sorted(strange)} is not a field of tell."
         assert row.place, "every row must have a place in the file."
     made = create_study(":memory:", results=readout, **case.study)
     assert made.n_measurements > 0, "a good file must become measurements."
@@ -124,7 +124,7 @@ def _check_usable(case: ReaderCase, readout: Readout) -> None:
 
 
 def check_garbage_gets_one_sentence(case: ReaderCase) -> None:
-    """What is no file of results at all is refused, or is one for a reader that takes nearly anything."""
+    """A file without results is refused, unless the reader takes nearly anything."""
     for content in GARBAGE:
         case.refusal(content)
 

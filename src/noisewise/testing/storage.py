@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from noisewise.study import begin_study, create_study, load_study
+from noisewise.study.creation import begin_study, create_study, load_study
 from noisewise.study.stores.protocol import AnswerLostError, NameTakenError, Row, Storage, follow
 
 #: Opens one more handle to the store under test; all handles see the same studies.

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_count, check_positive
 
-#: Beyond these, 1/sigma² is no usable number.
+#: Beyond these, 1/sigma² is not a usable number.
 LEAST, MOST = 1e-100, 1e100
 
 
 def checked_sigmas(sigma: ArrayLike) -> Floats:
-    """The sigmas as ``(..., T)`` floats; refused if one of them is no standard deviation."""
+    """The sigmas as ``(..., T)`` floats; refused if one of them is not a standard deviation."""
     try:
         array = np.asarray(sigma, dtype=np.float64)
     except (TypeError, ValueError):
@@ -69,7 +69,7 @@ def plain(values: Any) -> Any:
     return float(values) if np.ndim(values) == 0 else np.asarray(values)
 
 
-#: What stands for a budget of 0.
+#: Used in place of a budget of 0.
 LEAST_BUDGET = 1e-300
 #: Halvings until a level is known to the last digits, from brackets of at most 400 decades.
 HALVINGS = 64

@@ -211,7 +211,7 @@ def test_both_bodies_know_the_same_constants():
 
 
 def test_every_verb_in_c_stands_on_a_numpy_body():
-    assert all(nw.POLICIES[name] for name in nw.POLICIES)  # loads all rules
+    assert all(nw.rules.POLICIES[name] for name in nw.rules.POLICIES)  # loads all rules
     compiled = {name for name in dir(extension) if callable(getattr(extension, name)) and name[0] != "_"}
     compiled -= {"set_body", "set_models", "use_numpy", "constants"}
     bodies = {

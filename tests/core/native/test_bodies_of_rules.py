@@ -223,7 +223,7 @@ def test_games_are_solved_in_the_same_way(shape):
 def test_vertices_have_the_same_values():
     rng = np.random.default_rng(0)
     for shape in (
-        nw.Hypercube(6).shape,
+        nw.sets.Hypercube(6).shape,
         vertices.one_table(rng.standard_normal((9, 3))),
         vertices.Vertices(rng.standard_normal((5, 2)), rng.standard_normal((4, 3)), False),
         vertices.two_tables(np.zeros(1), np.ones(1)),
@@ -317,7 +317,7 @@ def test_arrays_of_other_lengths_are_refused(kind, field):
 
 def test_numbers_of_other_lengths_are_refused():
     model, eye = empty_model("by feature", 6, 3), np.eye(3)
-    shape, blocks = nw.Hypercube(3).shape, median_of_means.new_blocks(3, 3, 1.0)
+    shape, blocks = nw.sets.Hypercube(3).shape, median_of_means.new_blocks(3, 3, 1.0)
     for function, arguments in (
         (alternatives.inverse_of_moment, (model, np.ones(5))),
         (alternatives.costs_of_rivals, (model, np.eye(4), 0)),

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import noisewise as nw
 from noisewise.study.asking.pending import Coming, expected_manner, expected_noise
 from noisewise.study.evidence.half_widths import Foreseen, expected_above, expected_variance
-from noisewise.study.inputs.error_bars import COUNTS, KNOWN, READINGS
+from noisewise.study.telling.error_bars import COUNTS, KNOWN, READINGS
 
 NAMES = list("ABCDE")
 #: Successes of eight trials each: as one more success and failure among ten, the shares are 0.2, 0.4 … 0.9.

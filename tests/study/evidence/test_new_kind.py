@@ -5,8 +5,8 @@ import pytest
 
 import noisewise as nw
 from noisewise.study.evidence.kind import Kind, LogEvidence
-from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.models import independent
+from noisewise.study.telling.error_bars import KNOWN
 
 
 class OneScale(Kind):

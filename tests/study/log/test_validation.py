@@ -149,7 +149,7 @@ def test_names_that_cannot_be_seen_are_refused_and_do_not_reach_the_terminal():
     nw.create_study(store, options=["A", "B"], eps=0.1)
     plain = specification_of(store, "study")
     plain["catalogue"]["ids"][0] = "A\x1b]0;owned\x07\nnews"
-    from noisewise.study.inputs.catalogue import OptionCatalogue
+    from noisewise.study.telling.catalogue import OptionCatalogue
 
     catalogue = OptionCatalogue([*plain["catalogue"]["ids"]], [], np.zeros((2, 0)), None)
     store.create("edited", [first_row({**plain, "catalogue": catalogue.to_plain()})])

@@ -7,7 +7,8 @@ import pytest
 
 import noisewise as nw
 from noisewise.study.planning.future import reached_at
-from noisewise.study.planning.plan import by_share, draw_worlds
+from noisewise.study.planning.noise import by_share
+from noisewise.study.planning.plan import draw_worlds
 
 
 def told_study(model="independent", n=6, **question):
@@ -214,7 +215,7 @@ def test_what_is_certified_already_takes_nothing():
         study.tell(option=option, value=estimate, se=1e-3)
     plan = study.plan(noise=0.5, eps=4.0, paths=4)
     assert plan.high == 0.0
-    assert plan.sentence == "Until the bound is at most 4: nothing, it is there already."
+    assert plan.sentence == "Until the bound is at most 4: nothing more; it already is."
 
 
 def test_a_future_that_takes_too_long_is_infinite():

@@ -184,6 +184,21 @@ def test_the_harmonic_mean_sentence():
     assert worth.ledger["quiet"].to_list() == [False, False, True, False]
 
 
+def test_it_counts_in_units_that_a_person_orders():
+    study = nw.create_study(options=["A", "B"], eps=0.05, measure=nw.Items(200), seed=1)
+    for option, share in (("A", 0.4), ("B", 0.6)):
+        items = study.next_items(option, 50)
+        study.tell(option=option, items={item: float(k < 50 * share) for k, item in enumerate(items)})
+    assert (
+        study.worth().sentence == "Your 100 answers, in 2 measurements, carry about the same precision each."
+    )
+    assert ", first bound " in str(study.worth())
+    study = nw.create_study(options=["A", "B", "C"], eps=0.3)
+    for plus, minus in ("AB", "BC", "AC"):
+        study.tell(plus=plus, minus=minus, value=0.1, se=0.2)
+    assert study.worth().sentence == "Your 3 differences carry about the same precision each."
+
+
 def test_voided_measurements_are_worth_nothing():
     study = new_study("independent", rows(10))
     study.void("m-3", "wrong sample")

@@ -216,6 +216,86 @@ def test_variances_beside_numbers_of_readings_are_noticed():
     assert not nw.read_table(pl.DataFrame(rows | {"se": [2.0 / n**0.5 for n in sizes]})).notes
 
 
+#: What the cells and the other columns say, whatever the names: tables, and the roles they must be given.
+CLASSES = {
+    "a is away, not the first": (
+        "HomeTeam,AwayTeam,FTR\nAjax,Celtic,H\nCeltic,Ajax,A\nAjax,Brugge,D\nBrugge,Celtic,A\n",
+        {"plus": ["HomeTeam"], "minus": ["AwayTeam"], "winner": ["FTR"]},
+    ),
+    "std is part of a standard error": (
+        "Gruppe;N;Mittelwert;Std.-Abweichung;Std.-Fehler\nA;16;39,2;3,4;0,85\nB;16;36,8;4,8;1,2\nC;16;34,1;4,0;1,0\n",
+        {"option": ["Gruppe"], "value": ["Mittelwert"], "sd": ["Std.-Abweichung"], "n": ["N"]},
+    ),
+    "cells decide between sd and se": (
+        "arm,n,mean,error,se\na,16,5.1,0.4,1.6\nb,25,4.2,0.5,2.5\nc,9,6.0,0.7,2.1\n",
+        {"option": ["arm"], "value": ["mean"], "sd": ["se"], "n": ["n"]},
+    ),
+    "repeats with units, and their mean": (
+        "Database;run 1 [ms];run 2 [ms];avg [ms]\nA;706;774;740\nB;304;634;469\nC;746;366;556\n",
+        {"option": ["Database"], "value": ["run 1 [ms]", "run 2 [ms]"]},
+    ),
+    "a title, letters of groups, and a test below": (
+        "Table 2. Yield of four treatments\nTreatment,Yield (t/ha)\n"
+        "Control,3.12 c\nUrea,4.55 ab\nDAP,4.81 a\nCompost,4.1 b\n"
+        "LSD (0.05),0.31\n",
+        {"option": ["Treatment"], "value": ["Yield (t/ha)"]},
+    ),
+    "sizes at which all were measured are no numbers of readings": (
+        "Method,N,Mean,SE\nConcat,100,7.1,0.1\nBuilder,100,3.2,0.1\nConcat,1000,74.3,1.2\nBuilder,1000,31.7,0.9\n",
+        {"option": ["Method"], "value": ["Mean"], "se": ["SE"], "block": ["N"]},
+    ),
+    "insects that were counted": (
+        "count,spray\n10,A\n7,A\n20,B\n14,B\n1,C\n3,C\n",
+        {"option": ["spray"], "value": ["count"]},
+    ),
+    "newtons are no numbers of readings": (
+        "Klebstoff;Scherfestigkeit [N/mm²]\nX;12,04\nX;18,26\nY;23,86\nY;21,62\nZ;11,1\nZ;10,9\n",
+        {"option": ["Klebstoff"], "value": ["Scherfestigkeit [N/mm²]"]},
+    ),
+    "weeks side by side": (
+        "variant,week1_users,week1_signups,week2_users,week2_signups\nA,1060,72,1055,77\nB,937,79,1096,90\n",
+        {"option": ["variant"], "trials": ["users"], "successes": ["signups"], "block": ["header"]},
+    ),
+    "the error of another column by its name": (
+        "study,treat1,treat2,lnOR,selnOR\nS1,A,D,-1.01,0.24\nS2,C,B,0.47,0.21\nS3,A,B,-0.35,0.19\nS4,B,C,-0.42,0.2\n",
+        {"block": ["study"], "plus": ["treat1"], "minus": ["treat2"], "value": ["lnOR"], "se": ["selnOR"]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_cells_and_neighbours_decide(name, tmp_path):
+    text, roles = CLASSES[name]
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    table = nw.read_table(tmp_path / "t.csv")
+    wanted = {role: {*names} for role, names in roles.items()}
+    found = {role: {*names} for role, names in table.only.roles.items()}
+    if "header" in wanted.get("block", ()):  # columns side by side keep their whole names
+        wanted, found = (
+            {role: len(names) for role, names in one.items()}
+            for one in (wanted, {"option": found["option"], **found})
+        )
+        assert found.keys() == wanted.keys()
+    else:
+        assert found == wanted
+
+
+def test_away_wins_are_wins_of_the_second():
+    text, _ = CLASSES["a is away, not the first"]
+    rows = [
+        dict(zip(("HomeTeam", "AwayTeam", "FTR"), line.split(","), strict=True)) for line in text.split()[1:]
+    ]
+    assert [row["value"] for row in nw.read_table(rows).rows] == [1.0, -1.0, 0.0, -1.0]
+
+
+def test_counts_that_add_up_are_shares_of_their_total():
+    rows = [("A", 205, 245, 50, 500), ("B", 322, 128, 50, 500), ("C", 238, 212, 50, 500)]
+    names = ("Proposal", "In favour", "Against", "Undecided", "Respondents")
+    table = nw.read_table([dict(zip(names, row, strict=True)) for row in rows])
+    assert table.kind == "asks"
+    assert {one.kind for one in table.readings} == {"counts"}
+
+
 @pytest.mark.parametrize("name", ["score", "x"])
 def test_the_only_numbers_are_results_even_where_all_options_share_them(name):
     table = nw.read_table({"prompt": [*"aaabbb"], name: [1, 2, 3, 2, 1, 3]})

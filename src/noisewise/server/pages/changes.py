@@ -41,8 +41,8 @@ from noisewise.server.pages.tables import (
     tell_handed,
 )
 from noisewise.server.problems import ProblemError
-from noisewise.study.intake.entry import measurement_of, read_told
 from noisewise.study.study import Study
+from noisewise.study.telling.rows import measurement_of, read_told
 
 CHANGES = APIRouter(include_in_schema=False)
 LOOK, WORK, OWN = (Depends(needs(role)) for role in (Role.VIEWER, Role.WORKER, Role.OWNER))

@@ -9,8 +9,8 @@ from noisewise.core.checks import nearest
 from noisewise.core.text import aligned, number
 from noisewise.server.pages.parts import Pager, page_of
 from noisewise.study.certificates.check import residuals_to_show
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.study import Study
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 
 
 class FormField(NamedTuple):

@@ -385,8 +385,8 @@ def _of_options(
 def _of_tool(
     said: dict[str, Any], form: Mapping[str, str], found: ToolResults, table: Pasted, by: str | None
 ) -> AskedStudy:
-    from noisewise.study.intake.columns.understanding import understand
     from noisewise.study.readers.registry import get, read
+    from noisewise.study.telling.understanding import understand
 
     wanted, choices = choices_in(form)
     unit = said.get("unit")
@@ -404,7 +404,7 @@ def _of_tool(
 
 
 def _understood(table: Any, features: list[str], reading: dict[str, Any]) -> Any:
-    from noisewise.study.intake.columns.understanding import understand
+    from noisewise.study.telling.understanding import understand
 
     return understand(table, what="results", others=features, **reading)
 

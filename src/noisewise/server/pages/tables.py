@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from noisewise.core.text import counted, some_of
-from noisewise.study.inputs.dialects.headers import key_of
-from noisewise.study.inputs.dialects.wording import FORM
-from noisewise.study.inputs.error_bars import NONE
-from noisewise.study.inputs.read_table import ReadTable
-from noisewise.study.inputs.tables import ENDINGS, SEPARATORS, read_whole
-from noisewise.study.intake.changes import added_options as body_of
-from noisewise.study.intake.columns.understanding import understand
-from noisewise.study.intake.roles import PROBES, RESULTS, ROLE, ROLES
 from noisewise.study.study import Study
+from noisewise.study.tables.grid import ENDINGS, TEXTS
+from noisewise.study.tables.names import key_of
+from noisewise.study.tables.sheet import ReadTable, read_whole
 from noisewise.study.tables.table import read_table
+from noisewise.study.tables.wording import FORM
+from noisewise.study.telling.changes import added_options as body_of
+from noisewise.study.telling.error_bars import NONE
+from noisewise.study.telling.roles import PROBES, RESULTS, ROLE, ROLES
+from noisewise.study.telling.understanding import understand
 
 if TYPE_CHECKING:
-    from noisewise.study.inputs.read_table import ReadTable
     from noisewise.study.readers.result_file import ResultFile
+    from noisewise.study.tables.sheet import ReadTable
 
 #: The format that is a plain table; the empty one is found out.
 TABLE = "table"
@@ -150,7 +150,7 @@ def _one_table(handed: HandedIn) -> OneTable:
         path.write_bytes(content)
         table = replace(read_whole("table", path), words=FORM)
     shown = handed.text
-    if handed.files and ending in SEPARATORS:
+    if handed.files and ending in TEXTS:
         shown = content.decode("utf-8-sig", "replace")
     elif handed.files:  # a workbook or a frame: its cells as text, every digit of them
         shown = table.frame.write_csv()
@@ -318,8 +318,7 @@ def _part(table: ReadTable, kept: list[int]) -> ReadTable:
         table,
         frame=table.frame[kept],
         lines=None if table.lines is None else table.lines[kept],
-        exact={name: column[kept] for name, column in table.exact.items()},
-        dates={name: column[kept] for name, column in table.dates.items()},
+        grids=(),
     )
 
 

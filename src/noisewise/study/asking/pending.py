@@ -14,13 +14,14 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import MoreEvidence, SeparateOptions, expected_above
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
-from noisewise.study.intake.answers import blocks_named
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.state import Job, State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Sums, block_places, inverse_squares, reference_place, sorted_by, totals
+from noisewise.study.models.scatter import has_own_scatter
 from noisewise.study.models.variance_components import Sizes
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
+from noisewise.study.telling.finding import blocks_named
 
 #: What a suggestion asks for: an option, or the difference of two.
 OPTION, DIFFERENCE = "option", "difference"
@@ -356,6 +357,15 @@ def _block_of(job: Job, analysis: Analysis, going_on: str) -> str:
         return going_on
     named = blocks_named(analysis.state, job.together)
     return min(named) if named else UNNAMED + job.together
+
+
+class AsMeasured(WhatIf):
+    """The study with some or simulated measurements; readings scatter as they do in the study."""
+
+    @property
+    def own_scatter(self) -> bool:
+        """As in the study itself."""
+        return not self.once and has_own_scatter(self.state)
 
 
 def with_more(columns: Columns, more: More) -> Columns:

@@ -109,7 +109,7 @@ class Reasons:
             return f"{race}the bound is {'expected to be ' if expected else ''}0 if the measurements fit"
         now, then = map(self._analysis.specification.value_scale.short, (chosen.bound, chosen.after))
         if now == then or chosen.after > HARDLY * chosen.bound:
-            return f"{race}which hardly lowers the bound, {expected}{now}"
+            return f"{race}the bound {'is expected to stay' if expected else 'stays'} at about {now}"
         return f"{race}the bound may fall from {expected}{now} to {then}"
 
     @functools.cached_property

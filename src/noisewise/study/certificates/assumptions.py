@@ -12,7 +12,6 @@ from noisewise.core.text import counted, number, rounded_up, some_of
 from noisewise.study.certificates.check import Check, largest_shift, shared_arms
 from noisewise.study.evidence.counts import Counts
 from noisewise.study.evidence.rounds import GROSS, SELDOM
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 from noisewise.study.log.looks import broken_promise
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ESTIMATE
@@ -21,6 +20,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.one_look import ENOUGH, PairedOnce
 from noisewise.study.models.scatter import is_linked, own_rows
 from noisewise.study.models.variance_components import with_limit
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
 
 
 class Assumptions(NamedTuple):

@@ -17,7 +17,6 @@ from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import Check, check_fit
 from noisewise.study.certificates.claims import Claim, claim_at
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.amounts import amount
 from noisewise.study.log.looks import chosen_by_looking
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes
@@ -26,6 +25,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.linear import UNSETTLED
 from noisewise.study.models.scatter import begins_mostly_with_own, begins_with_own
 from noisewise.study.models.solver import RANGE
+from noisewise.study.telling.error_bars import ITEMS
 
 #: The most options that a search for the smallest bound looks at; each look costs O(n).
 MOST_LOOKS = 60

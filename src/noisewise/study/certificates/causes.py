@@ -25,12 +25,12 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.text import counted, moment, number
 from noisewise.study.certificates.check import Check, check_fit, checkable, name_of, standard_residuals, tails
-from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes, Columns
 from noisewise.study.log.model_choice import ESTIMATE, SIZES, facts_of, switched
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import block_places
 from noisewise.study.models.variance_components import Remedy, scatter_of
+from noisewise.study.telling.error_bars import KNOWN
 
 #: The kinds of causes.
 ROW, UNIT, VARIANCES, UNDERSTATED, OVERSTATED, SCATTER, DEVIATION, OFFSETS, ORDER = (

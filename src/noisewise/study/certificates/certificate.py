@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from noisewise.core.strict_json import strict_json
 from noisewise.core.text import as_html, counted, ordinal, percent, some_of
-from noisewise.study.inputs.value_scale import LOG, ValueScale
 from noisewise.study.log.model_choice import ANY_TIME, ONCE
+from noisewise.study.telling.scale import LOG, ValueScale
 
 if TYPE_CHECKING:
     from noisewise.study.study import Study
@@ -157,6 +157,8 @@ class Certificate(WithLeague):
             text = f"Nothing is decided yet: {self.option} is {self._far}, {self.sure}, {self._apart}."
         else:
             text = f"{self.option} is {self._far}, {self.sure}."
+        if self.eps is not None and self.once and self.bound == 0.0:
+            return text
         if self.eps is not None and self.once:
             text += f" That is {'' if self.reached else 'not '}close enough ({self._eps})."
         elif self.eps is not None:
@@ -166,11 +168,13 @@ class Certificate(WithLeague):
     @property
     def beside(self) -> str | None:
         """A sentence about the option with the largest estimate, where that is another one."""
-        if self.largest_estimate in (None, self.option) or self.largest_estimate_value is None:
+        if self.largest_estimate is None or self.largest_estimate_value is None:
             return None
         word = "largest" if self.goal == "max" else "smallest"
         value = self.value_scale.value(self.largest_estimate_value)
         said = f"The {word} estimate is that of {self.largest_estimate}, {value}"
+        if self.largest_estimate == self.option:
+            return f"{said}, but nothing is certain about it yet." if self.withheld else None
         place = ordinal(self.rank or 1)
         if self.withheld:
             return f"{said}; if the error bars were right, {self.option} would have the smallest bound."

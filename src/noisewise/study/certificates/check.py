@@ -28,7 +28,6 @@ from noisewise.core.blocks import Floats
 from noisewise.core.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.text import as_html, counted, number
 from noisewise.study.certificates.certificate import WithLeague
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, WITHOUT_ERROR_BARS, Codes, Columns
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.told import GENERATED
@@ -36,6 +35,7 @@ from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import Fit, Sums, block_places, totals
 from noisewise.study.models.scatter import own_rows, unequal_scatter
 from noisewise.study.models.variance_components import usual_errors
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE
 
 #: From how many standard errors on a measurement counts as far off, and of how many the share that may be is
 #: reckoned: the estimate itself may be off by the difference.

@@ -40,11 +40,11 @@ from noisewise.study.certificates.causes import (
     wrong_sizes,
 )
 from noisewise.study.certificates.check import SUSPICIOUS, UNEQUAL, Check, name_of, standard_residuals, tails
-from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.measurements import KINDS, NO_BLOCK
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import is_linked, unequal_scatter
 from noisewise.study.models.variance_components import TELLING
+from noisewise.study.telling.error_bars import NONE
 
 #: By how much D must fall for a cause, and for one that chi-square does not see.
 SOME, LOUD = 2.0, 8.0

@@ -17,10 +17,10 @@ from noisewise.core.strict_json import plain
 from noisewise.core.text import as_html, counted, in_unit, number, percent
 from noisewise.study.certificates.assumptions import approximations, broken_promises
 from noisewise.study.certificates.check import Check
-from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.specification import ONCE
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.telling.scale import ValueScale
 
 if TYPE_CHECKING:
     from noisewise.study.log.state import State

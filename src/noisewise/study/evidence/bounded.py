@@ -28,9 +28,9 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean, sums_of_digits
-from noisewise.study.inputs.error_bars import BOUNDED
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.fit import totals
+from noisewise.study.telling.error_bars import BOUNDED
 
 #: All stakes λ.
 STAKES = 0.95 * 1.6 ** -np.arange(13.0)

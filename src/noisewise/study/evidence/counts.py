@@ -20,9 +20,9 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean
-from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.fit import totals
+from noisewise.study.telling.error_bars import COUNTS
 
 #: The largest tilt, the ratio of neighbours, and the smallest as a part of the resolution.
 TOP, RATIO, LEAST = 3.0, 1.6, 0.9

@@ -32,8 +32,8 @@ from noisewise.study.evidence.kind import Kind
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import Levels
 from noisewise.study.evidence.limits import Tables, joined, tabulate
-from noisewise.study.inputs.error_bars import KNOWN
 from noisewise.study.log.measurements import Codes
+from noisewise.study.telling.error_bars import KNOWN
 
 
 class HalfWidths(ABC):

@@ -34,10 +34,10 @@ from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence, Recorded, log_mean, sums_of_digits
 from noisewise.study.evidence.known import SCALES, WEIGHTS
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.models.fit import Fit, Sums, totals
 from noisewise.study.models.solver import two_sum
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, KNOWN, NONE, READINGS
 
 if TYPE_CHECKING:
     from noisewise.study.log.state import State

@@ -20,10 +20,10 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean
-from noisewise.study.inputs.error_bars import KNOWN, NONE, READINGS
 from noisewise.study.log.measurements import Codes, Columns
 from noisewise.study.models.fit import pool
 from noisewise.study.models.scatter import own_rows
+from noisewise.study.telling.error_bars import KNOWN, NONE, READINGS
 
 #: ρ times resolution², and the weight of each.
 SCALES = np.array([4.0, 0.4, 0.04, 4e-3, 4e-4, 4e-5, 4e-7, 4e-9, 4e-12])

@@ -36,9 +36,9 @@ from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean
 from noisewise.study.evidence.known import one_sided
-from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.scatter import own_readings, own_rows
+from noisewise.study.telling.error_bars import NONE, READINGS
 
 #: c, and the weight of each: the last ones are for few readings that lie far from each other's options.
 SCALES = np.array([30.0, 3.0, 0.3, 0.03, 0.003])

@@ -3,10 +3,10 @@
 import numpy as np
 
 from noisewise.core.text import counted
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, NONE, READINGS
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Columns
 from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.log.state import State
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, NONE, READINGS
 
 #: What one of each kind is called, where all are of this kind.
 NAMES = {COUNTS: "trial", ITEMS: "answer", READINGS: "reading", NONE: "reading", BOUNDED: "reading"}

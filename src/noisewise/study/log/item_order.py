@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noisewise.study.inputs.items import Places, read_values
 from noisewise.study.log.items import ROUNDING, Answers
 from noisewise.study.log.jobs import Job
+from noisewise.study.telling.items import Places, read_values
 
 if TYPE_CHECKING:
     from noisewise.study.log.state import State

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.blocks import Floats
-from noisewise.study.inputs.items import Places, pool_names, read_places, read_values, shuffled
-from noisewise.study.inputs.logarithms import of_logarithms
+from noisewise.study.telling.error_bars import of_logarithms
+from noisewise.study.telling.items import Places, pool_names, read_places, read_values, shuffled
 
 if TYPE_CHECKING:
     from noisewise.study.log.specification import Specification

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.blocks import Floats
 from noisewise.core.growing_order import Orders
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
-from noisewise.study.inputs.logarithms import logarithms
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS, logarithms
 
 Codes = NDArray[np.int64]
 KINDS = (KNOWN, READINGS, COUNTS, NONE, ITEMS, BOUNDED)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noisewise.core.checks import check_amount, check_choice
-from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
+from noisewise.study.telling.scale import AS_TOLD, ValueScale
 
 #: In the place of a number: to be found from the measurements, by restricted likelihood.
 ESTIMATE = "estimate"

@@ -19,9 +19,6 @@ from noisewise.core.checks import (
     check_within,
 )
 from noisewise.core.text import check_text
-from noisewise.study.inputs.catalogue import OptionCatalogue
-from noisewise.study.inputs.items import check_pool
-from noisewise.study.inputs.value_scale import LOG, SCALES, LogLimits, ValueScale, log_limits
 from noisewise.study.log.model_choice import ANY_TIME as ANY_TIME
 from noisewise.study.log.model_choice import (
     ESTIMATE,
@@ -31,6 +28,9 @@ from noisewise.study.log.model_choice import (
 )
 from noisewise.study.log.model_choice import LOOKS as LOOKS
 from noisewise.study.log.model_choice import ONCE as ONCE
+from noisewise.study.telling.catalogue import OptionCatalogue
+from noisewise.study.telling.items import check_pool
+from noisewise.study.telling.scale import LOG, SCALES, LogLimits, ValueScale, log_limits
 
 #: The rule that lowers the bound of the certificate itself: see `noisewise.study.asking.race`.
 RACE = "race"

@@ -12,9 +12,6 @@ import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.text import printable
-from noisewise.study.inputs.error_bars import ITEMS, READINGS
-from noisewise.study.inputs.items import read_ranges
-from noisewise.study.inputs.whitened_features import Whitening, whiten
 from noisewise.study.log.events import Event
 from noisewise.study.log.items import ItemAnswers
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
@@ -27,6 +24,9 @@ from noisewise.study.log.model_choice import SIZES, ModelChoice
 from noisewise.study.log.specification import ANY_TIME, BLIND, SYMMETRIC, PolicyChoice, Specification
 from noisewise.study.log.validation import CHUNK, find_flaw, flawed
 from noisewise.study.stores.protocol import DamagedError
+from noisewise.study.telling.catalogue import Whitening, whiten
+from noisewise.study.telling.error_bars import ITEMS, READINGS
+from noisewise.study.telling.items import read_ranges
 
 
 class FirstMoment:

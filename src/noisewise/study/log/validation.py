@@ -12,13 +12,12 @@ import numpy as np
 
 from noisewise.core.checks import AMOUNT, COUNT, SQUARES, TIME, VALUE, Range
 from noisewise.core.text import printable
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
-from noisewise.study.inputs.items import read_ranges
-from noisewise.study.inputs.logarithms import of_logarithms
 from noisewise.study.log.events import Event
 from noisewise.study.log.item_order import items_flaw
 from noisewise.study.log.model_choice import ModelChoice, choose_model
 from noisewise.study.log.specification import ONCE, PolicyChoice
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS, of_logarithms
+from noisewise.study.telling.items import read_ranges
 
 if TYPE_CHECKING:
     from noisewise.study.log.state import State

@@ -15,7 +15,6 @@ from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.heavy_tails import recentred, robust_centres
-from noisewise.study.inputs.error_bars import COUNTS
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import add_model
@@ -45,6 +44,7 @@ from noisewise.study.models.scatter import (
     widened,
 )
 from noisewise.study.models.variance_components import Likelihood, Sizes, settle_sizes
+from noisewise.study.telling.error_bars import COUNTS
 
 
 class Analysis:

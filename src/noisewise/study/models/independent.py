@@ -21,7 +21,6 @@ from noisewise.study.evidence.levels import Stacks, ladder, levels_for, levels_w
 from noisewise.study.evidence.limits import Tables
 from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.evidence.rounds import SymmetricRounds
-from noisewise.study.inputs.error_bars import ITEMS
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.log.specification import OWN, SYMMETRIC
@@ -39,6 +38,7 @@ from noisewise.study.models.one_look import (
 )
 from noisewise.study.models.posterior import Joint, Knowledge, independent_worlds, separate_joint
 from noisewise.study.models.scatter import begins_mostly_with_own, begins_pooled
+from noisewise.study.telling.error_bars import ITEMS
 
 #: All kinds of evidence about single options: a new one is a file, and a place here. See `evidence_of`.
 EVIDENCE: list[type[Kind]] = [

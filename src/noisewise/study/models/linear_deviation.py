@@ -5,7 +5,6 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.text import number
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE, READINGS
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.models.fit import Fit, Sums, fit_features, fit_independent, totals
 from noisewise.study.models.linear import DEVIATION, FeatureBounds, Linear
@@ -21,6 +20,7 @@ from noisewise.study.models.variance_components import (
     scatter_of,
     with_limit,
 )
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, NONE, READINGS
 
 
 class LinearDeviation(Linear):

@@ -32,11 +32,11 @@ from noisewise.core.blocks import Floats
 from noisewise.core.distributions import chi_square_quantile, f_quantile, normal_quantile, student_quantile
 from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.inputs.error_bars import COUNTS, NONE
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.specification import OWN, POOLED
 from noisewise.study.models.fit import Fit, Sums, totals
 from noisewise.study.models.scatter import OwnReadings, chance_of_equal_scatter
+from noisewise.study.telling.error_bars import COUNTS, NONE
 
 #: The part of δ of upper limits of scatter and of sizes, where there are any.
 ONE_LOOK_LIMITS = 0.1

@@ -23,12 +23,12 @@ from noisewise.core.blocks import Floats
 from noisewise.core.distributions import chi_square_quantile, chi_square_tails, f_tails
 from noisewise.core.selection import Mask
 from noisewise.core.text import counted
-from noisewise.study.inputs.error_bars import NONE, READINGS
 from noisewise.study.log.measurements import ALL_READINGS, KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ModelChoice
 from noisewise.study.log.specification import FIRST, OWN, POOLED
 from noisewise.study.log.state import State
 from noisewise.study.models.fit import sorted_by, totals
+from noisewise.study.telling.error_bars import NONE, READINGS
 
 #: Readings of an option below which nothing is known of its own scatter.
 LEAST = 2

@@ -33,12 +33,12 @@ import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.text import counted, rounded_up
-from noisewise.study.inputs.error_bars import BOUNDED, COUNTS, NONE
-from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import ESTIMATE, SIZES, ModelChoice, facts_of
 from noisewise.study.models.fit import Equations, Probes, Sums, fit_independent, totals
 from noisewise.study.models.scatter import LEAST_FREEDOM, own_readings
+from noisewise.study.telling.error_bars import BOUNDED, COUNTS, NONE
+from noisewise.study.telling.scale import ValueScale
 
 #: Sizes tried first, as powers of ten of the typical error bar, and up to the range of the values.
 STEP = 0.25

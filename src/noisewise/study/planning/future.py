@@ -26,6 +26,7 @@ from noisewise.study.asking.pending import (
     DIFFERENCE,
     OPTION,
     UNNAMED,
+    AsMeasured,
     Coming,
     Manner,
     More,
@@ -36,16 +37,15 @@ from noisewise.study.asking.pending import (
     with_more,
 )
 from noisewise.study.certificates.bound import recommend
-from noisewise.study.intake.item_entry import content_of
 from noisewise.study.log.events import Event
 from noisewise.study.log.item_order import next_places
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.models.scatter import has_own_scatter
 from noisewise.study.models.variance_components import Sizes
 from noisewise.study.planning.noise import NoiseLevels
+from noisewise.study.telling.item_rows import content_of
 
 #: By which part of what was measured a study grows between two looks: far from the end, and while the bound
 #: is at most `NEAR` times eps.
@@ -116,15 +116,6 @@ class FutureSetting(NamedTuple):
         return _Future(self, self.worlds[place], generator(self.seed, "plan", place + 1)).go()
 
 
-class Ahead(WhatIf):
-    """The study with simulated measurements; readings scatter as they do in the study."""
-
-    @property
-    def own_scatter(self) -> bool:
-        """As in the study itself."""
-        return not self.once and has_own_scatter(self.state)
-
-
 class _Future:
     def __init__(self, setting: FutureSetting, world: Floats, rng: np.random.Generator) -> None:
         self._setting, self._world, self._rng = setting, world, rng
@@ -136,7 +127,7 @@ class _Future:
         self._allowed = state.allowed()
         self._costs = np.ones(world.size) if state.costs is None else np.array(state.costs)
         self._block, self._room, self._begun = blocks.name, blocks.room, 0
-        self._study = Ahead(state, setting.columns, setting.sizes, imagined=True)
+        self._study = AsMeasured(state, setting.columns, setting.sizes, imagined=True)
         self._offset = self._offset_so_far()
         sigma = setting.columns.sigma
         known = float(np.sum(sigma[np.isfinite(sigma) & (sigma > 0.0)] ** -2.0))
@@ -170,7 +161,7 @@ class _Future:
             if count >= setting.most:
                 return Outcome(math.inf, math.inf, math.inf, self._used)
             self._measure(bound)
-            self._study = Ahead(setting.state, self._columns(), setting.sizes, imagined=True)
+            self._study = AsMeasured(setting.state, self._columns(), setting.sizes, imagined=True)
 
     def _usual_cost(self) -> float:
         return self._setting.levels.cost * float(self._costs[self._allowed].mean())

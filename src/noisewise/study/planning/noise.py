@@ -14,10 +14,10 @@ from noisewise.study.asking.pending import (
     expected_noise,
     usual_probe,
 )
-from noisewise.study.inputs.error_bars import NONE
-from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
+from noisewise.study.telling.error_bars import NONE
+from noisewise.study.telling.scale import ValueScale
 
 Sigma = float | str  # a standard error; in a study on a log scale also as "2%"
 

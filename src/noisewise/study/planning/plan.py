@@ -25,8 +25,6 @@ from noisewise.study.asking.pending import (
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.certificates.certificate import Certificate, WithLeague
 from noisewise.study.evidence.half_widths import SeparateOptions
-from noisewise.study.inputs.error_bars import COUNTS
-from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import NO_BLOCK
 from noisewise.study.log.specification import ANY_TIME, ONCE, RACE
@@ -43,6 +41,8 @@ from noisewise.study.planning.future import (
 )
 from noisewise.study.planning.noise import Noise, NoiseLevels, Priced, by_cost, by_share
 from noisewise.study.planning.worth import resolution_of
+from noisewise.study.telling.error_bars import COUNTS
+from noisewise.study.telling.scale import AS_TOLD, ValueScale
 
 #: What lies outside of the band at each end.
 TAIL = 0.1
@@ -108,6 +108,8 @@ class Forecast:
     def _band(self, low: float | None, high: float | None) -> str:
         if not self.paths or low is None or high is None:
             return "" if self.paths else ", whatever comes out"
+        if about(low) == about(high):
+            return ""
         end = f"to {about(high)}" if math.isfinite(high) else "or more"
         return f" (80 %: {about(low)} {end})"
 
@@ -181,7 +183,7 @@ class Plan(WithLeague):
             reasons = "; ".join(self.withheld)
             return f"{until}: no more, were it not for the certificate, which is withheld: {reasons}."
         if first.high == 0.0:
-            return f"{until}: nothing, it is there already."
+            return f"{until}: nothing more; it already is."
         if self.by_cost:
             return f"{until}, cheapest is {first.name}: a cost of {first.cost_words()}, {first.words()}."
         return f"{until}: {first.words()}."
@@ -427,7 +429,7 @@ def _options_lacking(analysis: Analysis, given: Likelihood) -> int:
 
 def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
     """What stands between the bound and the certificate."""
-    seen = "what was measured so far shows" if analysis.columns.value.size else "there is none"
+    seen = "the scatter seen so far" if analysis.columns.value.size else "there is none"
     notes = []
     for reason in withheld:
         hope = seen if reason in analysis.sigmas.waiting else "that it fits"
@@ -435,7 +437,7 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
     for pool in analysis.sigmas.pools:
         if (missing := LEAST_FREEDOM - pool.freedom) > 0:
             more = counted(missing, "degree of freedom")
-            notes.append(f"The scatter of {pool.name} lacks {more}, which no measurement with se= brings.")
+            notes.append(f"The scatter of {pool.name} lacks {more}, and measurements with se= add none.")
     return notes
 
 

@@ -9,21 +9,26 @@ import polars as pl
 
 from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_choice
-from noisewise.core.remarks import progress
+from noisewise.core.parallel import spread
 from noisewise.core.text import as_html, counted, number, percent
-from noisewise.study.asking.pending import WhatIf
+from noisewise.study.asking.pending import AsMeasured
 from noisewise.study.asking.policy import unit_of
 from noisewise.study.certificates.bound import recommend
-from noisewise.study.inputs.error_bars import COUNTS, ITEMS
-from noisewise.study.inputs.value_scale import AS_TOLD, ValueScale
 from noisewise.study.log.amounts import amount
-from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes
+from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes, Columns
+from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import difference_errors
-from noisewise.study.models.scatter import has_own_scatter
+from noisewise.study.models.variance_components import Sizes
+from noisewise.study.telling.error_bars import COUNTS, ITEMS
+from noisewise.study.telling.scale import AS_TOLD, ValueScale
 
 #: A measurement is a quiet one if its standard error is at most this part of the median.
 QUIET = 0.5
+#: Precisions are about the same if as many measurements at the average noise are fewer than these times more.
+ALIKE = 1.02
+#: Of the looks, one in so many is at a measurement that taught most.
+TAUGHT = 8
 #: Rows in words.
 SHOWN = 5
 GROUPS = ("block", "instrument", "option")
@@ -42,6 +47,7 @@ class Worth:
     looks: int  # after how many measurements the bound was computed
     withheld: tuple[str, ...] = ()  # why there are no bounds, if the certificate is withheld
     scale: ValueScale = AS_TOLD  # how its numbers are shown
+    amount: str = ""  # how much was measured, such as "450 answers"
 
     def by(self, what: str) -> pl.DataFrame:
         """The ledger summed by ``"block"``, ``"instrument"`` or ``"option"``."""
@@ -75,6 +81,9 @@ class Worth:
             return "Nothing was measured yet."
         if count == 1:
             return "There is one measurement so far."
+        if self.equivalent < ALIKE * count:
+            inside = "" if self.amount.startswith(f"{count:,} ") else f", in {count:,} measurements,"
+            return f"Your {self.amount}{inside} carry about the same precision each."
         as_many = f"as much information as {number(self.equivalent)} at the average noise"
         text = f"Your {count:,} measurements carry {as_many}"
         quiet = self.ledger.filter("quiet")
@@ -98,7 +107,10 @@ class Worth:
                 error = self.scale.error(row["sigma"] / row["value"])
             said = f"  {row['id']} {what} ± {error}: {percent(row['share'], 1)}"
             if not self.withheld and row["bound_after"] is not None:
-                said += f", {self._bound(row['bound_before'])} to {self._bound(row['bound_after'])}"
+                before, after = row["bound_before"], self.scale.short(row["bound_after"])
+                said += (
+                    f", first bound {after}" if before is None else f", {self.scale.short(before)} to {after}"
+                )
             lines.append(said)
         for what in ("instrument", "block"):
             if self.ledger[what].is_not_null().any():
@@ -110,9 +122,6 @@ class Worth:
         return "\n".join(lines)
 
     __repr__ = __str__
-
-    def _bound(self, value: float | None) -> str:
-        return "no bound" if value is None else self.scale.short(value)
 
     def _repr_html_(self) -> str:
         return as_html("Worth", str(self).splitlines())
@@ -161,44 +170,47 @@ def find_worth(analysis: Analysis, looks: int, withheld: tuple[str, ...] = ()) -
         looks=places.size,
         withheld=withheld,
         scale=scale,
+        amount=amount(state, columns),
     )
 
 
 def look_places(learnt: Floats, most: int) -> Codes:
-    """After which measurements to look: all, or those that taught most with their forerunners, and some."""
+    """After which measurements to look: all, or geometrically, and around those that taught most."""
     count = learnt.size
     if count <= most:
         return np.arange(1, count + 1)
-    taught = np.argsort(-learnt, kind="stable")[: most // 4] + 1
-    spread = np.linspace(1, count, most - 2 * taught.size).round().astype(np.int64)
-    places = np.unique(np.concatenate([taught, taught - 1, spread]))
+    looks = max(2, most // 2)
+    geometric = np.unique(np.geomspace(1, count, looks).round().astype(np.int64))
+    taught = np.argsort(-learnt, kind="stable")[: most // TAUGHT] + 1
+    places = np.unique(np.concatenate([taught, taught - 1, geometric]))
     return places[places > 0]
-
-
-class _SoFar(WhatIf):
-    """The study when its first measurements had come in: none of them is imagined or put together."""
-
-    @property
-    def own_scatter(self) -> bool:
-        """As in the study itself."""
-        return not self.once and has_own_scatter(self.state)
 
 
 def bound_after(analysis: Analysis, count: int) -> float:
     """The bound when the first ``count`` measurements had come in, a misfit apart; NaN if there was none."""
-    columns = analysis.columns
-    some = columns.select(np.arange(columns.value.size) < count)
-    first = _SoFar(analysis.state, some, analysis.sizes)
-    found = recommend(first)
-    return math.nan if found is None or math.isinf(found.bound) else found.bound
+    return _Past(analysis.state, analysis.columns, analysis.sizes).bound(count)
+
+
+class _Past(NamedTuple):
+    """The study at earlier moments, with the sizes that are estimated now."""
+
+    state: State
+    columns: Columns
+    sizes: Sizes
+
+    def bound(self, count: int) -> float:
+        """The bound when the first ``count`` measurements had come in."""
+        some = self.columns.select(np.arange(self.columns.value.size) < count)
+        found = recommend(AsMeasured(self.state, some, self.sizes))
+        return math.nan if found is None or math.isinf(found.bound) else found.bound
 
 
 def _bounds(analysis: Analysis, places: Codes) -> tuple[Floats, Floats]:
     """The bound before and after every measurement, (N,) each; NaN where it was not computed or is none."""
     bounds = np.full(analysis.columns.value.size + 1, np.nan)
-    for done, place in enumerate(places):
-        progress("computing bounds", done, places.size)
-        bounds[place] = bound_after(analysis, int(place))
+    past = _Past(analysis.state, analysis.columns, analysis.sizes)
+    for place, bound in spread(past.bound, places.tolist(), label="computing bounds"):
+        bounds[place] = bound
     return bounds[:-1], bounds[1:]
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from noisewise.core.text import counted, printable
-from noisewise.study.readers.named_columns import table_of
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import JsonPart, ResultFile
@@ -156,7 +155,7 @@ def _lines(file: ResultFile) -> Iterator[JsonPart]:
     elif begin == b"{":
         rows = file.json_lines()
     else:
-        table = table_of(file)
+        table = file.table()
         cells = enumerate(table.frame.iter_rows(named=True))
         rows = [JsonPart(row, file.name, table.place(at)) for at, row in cells]
     for row in rows:

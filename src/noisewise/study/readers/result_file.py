@@ -10,6 +10,9 @@ from typing import Any, BinaryIO, TypeAlias
 from noisewise.core.checks import nearest
 from noisewise.core.strict_json import DuplicateNameError, parse_json
 from noisewise.core.text import printable
+from noisewise.study.tables.grid import WORKBOOKS
+from noisewise.study.tables.packed import PACKED
+from noisewise.study.tables.sheet import ReadTable, read_whole
 
 #: Numbers whose squares and products are still numbers; no measurement is larger.
 LARGEST = 1e100
@@ -174,13 +177,6 @@ class ResultFile:
         except OSError:
             return ""
 
-    def beginning(self) -> "ResultFile":
-        """The first lines as a file of their own, for a look at a table that may be long."""
-        head = self.head()
-        whole = len(head.encode()) < HEAD
-        lines = head if whole else head[: head.rfind("\n") + 1]
-        return ResultFile(None, lines.encode(), self.name)
-
     def text(self) -> str:
         """All of it as text; line ends are those of Unix."""
         content = self.bytes()
@@ -223,6 +219,17 @@ class ResultFile:
             raise self.refuse(f"{where}the name {name!r} appears twice in one object.") from None
         except ValueError:
             raise self.refuse(f"{where}it has a number with too many digits.") from None
+
+    def table(self) -> ReadTable:
+        """It as a table of any kind; a text from standard input."""
+        packed = self.path is not None and self.path.suffix.lower() in (*PACKED, *WORKBOOKS)
+        try:
+            return read_whole("table", self.path if packed else self.bytes(), "the file")
+        except (ValueError, OSError) as problem:
+            if str(problem).startswith(str(self.refuse(""))):
+                raise
+            why = str(problem).removeprefix("'the file' ").replace("'the file'", "the file")
+            raise self.refuse(why if why[-1] in ".?" else f"{why}.") from None
 
     def sibling(self, *names: str) -> "ResultFile | None":
         """A file in the same folder, or at a relative path from it; None if there is none."""

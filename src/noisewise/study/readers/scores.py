@@ -1,7 +1,8 @@
 """Scores of options on items, as rows: items that options share, counts, or single readings.
 
 Answers to the same questions are compared question by question, which takes fewer of them than any error bar
-computed from their scatter (docs/items.md). So that is how they are told unless something else is asked for.
+computed from their scatter (docs/evaluations.md). So that is how they are recorded unless something else is
+asked for.
 """
 
 import math
@@ -10,9 +11,9 @@ from typing import NamedTuple
 
 from noisewise.core.checks import nearest
 from noisewise.core.text import counted, printable
-from noisewise.study.inputs.items import shuffled
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile
+from noisewise.study.telling.items import shuffled
 
 #: Names that a refusal lists.
 LISTED = 12

@@ -1,12 +1,19 @@
 """Sums: n, the sum and the sum of squares of every option, as warehouses keep them."""
 
+import re
+from collections.abc import Mapping
 from fractions import Fraction
 
-from noisewise.study.readers.named_columns import NamedColumns
+import polars as pl
+
+from noisewise.core.text import printable
 from noisewise.study.readers.reader import Reader
 from noisewise.study.readers.readout import Readout, ReadRow
 from noisewise.study.readers.result_file import ResultFile
 from noisewise.study.readers.shared import told_as_scatter
+from noisewise.study.tables.cells import read_numbers
+from noisewise.study.tables.names import columns_called, key_of
+from noisewise.study.tables.sheet import ReadTable
 
 #: What columns are usually called; the longer names are GrowthBook's.
 CUSTOM = {
@@ -49,33 +56,72 @@ def read(
     said = {
         "option": option, "n": n, "sum": sum, "sum_squares": sum_squares, "blocks": blocks, "key": key,
     }  # fmt: skip
-    table = NamedColumns(file, CUSTOM, said)
-    table.need("option", "n", "sum")
-    if "sum_squares" not in table.columns:
-        raise file.refuse(
-            "sum_squares is no known column; name it by choosing sum_squares=COLUMN. If readings are 0 or 1, "
-            "none is needed: import a plain table with the columns successes and trials."
-        )
-    names = table.texts("option")
-    numbers = {role: table.numbers(role) for role in ("n", "sum", "sum_squares")}
+    table = file.table()
+    columns = _columns(file, table, said)
+    names = table.frame[columns["option"]].cast(pl.String).to_list()
+    numbers = {role: _numbers(file, table, columns[role]) for role in ("n", "sum", "sum_squares")}
     about = {
-        field: table.texts(role)
+        field: table.frame[columns[role]].cast(pl.String).to_list()
         for role, field in (("blocks", "block"), ("key", "key"))
-        if role in table.columns
+        if role in columns
     }
     rows = []
     for row, name in enumerate(names):
-        where = f"{table.place(row)} ({name})"
+        place = table.place(row) if table.lines is None else f"line {table.lines[row]}"
+        where = f"{place} ({name})"
+        if name is None or any(cells[row] is None for cells in about.values()):
+            raise file.refuse(f"{place}: names of options, blocks and keys must not be empty.")
         cells = [numbers[role][row] for role in ("n", "sum", "sum_squares")]
         mean, sd, count = _moments(file, where, cells)
         fields = {"option": name, **told_as_scatter(mean, sd, count)}
-        rows.append(ReadRow(table.place(row), fields | {field: cells[row] for field, cells in about.items()}))
-    notes = table.unused()
-    if "blocks" not in table.columns and len(set(names)) < len(names):
+        rows.append(ReadRow(place, fields | {field: cells[row] for field, cells in about.items()}))
+    rest = [printable(name) for name in table.frame.columns if name not in columns.values()]
+    notes = [f"Columns not used: {', '.join(rest)}."] if rest else []
+    if "blocks" not in columns and len(set(names)) < len(names):
         notes.append(
             "Options have several rows; if these are days or sites, choose their column: blocks=COLUMN."
         )
     return Readout(rows, unit=unit, notes=notes)
+
+
+def _columns(file: ResultFile, table: ReadTable, said: Mapping[str, str | None]) -> dict[str, str]:
+    """Which column is what, by custom or by what a person says."""
+    columns: dict[str, str] = {}
+    there = ", ".join(repr(printable(name)[:40]) for name in table.frame.columns[:12])
+    for role, names in CUSTOM.items():
+        wanted = said.get(role)
+        called = names if wanted is None else (wanted,)
+        found = list(dict.fromkeys(c for name in called for c in columns_called(table.frame.columns, name)))
+        if wanted is not None and len(found) != 1:
+            many = "no column" if not found else "more than one column"
+            raise file.refuse(f"there is {many} {wanted!r} for {role}; there are {there}.")
+        if len(found) > 1 and role in ("option", "n", "sum"):
+            raise file.refuse(
+                f"{found[0]!r} and {found[1]!r} could both be {role}; name it by choosing {role}=COLUMN."
+            )
+        columns |= {role: found[0]} if found else {}
+    missing = next((role for role in ("option", "n", "sum", "sum_squares") if role not in columns), None)
+    if missing == "sum_squares":
+        raise file.refuse(
+            "sum_squares is no known column; name it by choosing sum_squares=COLUMN. If readings are 0 or 1, "
+            "none is needed: import a plain table with the columns successes and trials."
+        )
+    if missing is not None:
+        raise file.refuse(f"{missing} is no known column of {there}; name it by choosing {missing}=COLUMN.")
+    return columns
+
+
+def _numbers(file: ResultFile, table: ReadTable, column: str) -> list[float | None]:
+    cells = table.frame[column]
+    try:
+        found = read_numbers({column: cells}, comma=table.comma, exact=table.exact).columns[column]
+    except ValueError as problem:
+        raise file.refuse(table.with_lines(str(problem))) from None
+    numbers = found.cast(pl.Float64).fill_nan(None)
+    if numbers.is_infinite().any():
+        row = int(numbers.is_infinite().arg_max() or 0)
+        raise file.refuse(f"{table.place(row)}: {column!r} must be a finite number; got {cells[row]!r}.")
+    return numbers.to_list()
 
 
 def _moments(file: ResultFile, where: str, cells: list[float | None]) -> tuple[float, float, int]:
@@ -109,8 +155,10 @@ def _moments(file: ResultFile, where: str, cells: list[float | None]) -> tuple[f
 
 def looks_like(file: ResultFile) -> bool:
     """Whether a table has a column of sums and one of sums of squares."""
-    table = NamedColumns(file.beginning(), CUSTOM, {})
-    return {"sum", "sum_squares", "n"} <= set(table.columns)
+    if file.head().lstrip()[:1] in ("{", "["):
+        return False
+    names = {key_of(name) for name in re.split(r"[,;\t]", file.head().partition("\n")[0].strip())}
+    return all(names & {*CUSTOM[role]} for role in ("sum", "sum_squares", "n"))
 
 
 READER = Reader("sums", "tables with n, sum and sum of squares", read, looks_like)

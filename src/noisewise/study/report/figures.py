@@ -29,12 +29,12 @@ from noisewise.core.text import about, aligned, counted, in_unit, percent
 from noisewise.study.certificates.certificate import UNBOUNDED, Certificate
 from noisewise.study.certificates.check import residuals_to_show
 from noisewise.study.certificates.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT
-from noisewise.study.inputs.value_scale import ValueScale
 from noisewise.study.log.specification import Specification
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
 from noisewise.study.report.elements import NOTHING, Column, figure, folded, paragraph, table, text
 from noisewise.study.report.intervals import View, draw
+from noisewise.study.telling.scale import ValueScale
 
 if TYPE_CHECKING:  # it simulates studies, which takes much to load
     from noisewise.study.planning.plan import Plan
@@ -400,7 +400,7 @@ def course_figure(worth: Worth, eps: float | None, unit: str | None) -> str:
     if worth.looks < len(worth.ledger):
         thinned = (
             f"It was computed after {worth.looks:,} of {len(worth.ledger):,} measurements: those that "
-            "taught most, and some evenly between."
+            "taught most, and geometrically."
         )
     return drawn_course(course_of(worth), replace(worth.scale, unit=unit), eps, thinned)
 

@@ -9,12 +9,12 @@ from noisewise.core.checks import check_choice
 from noisewise.core.text import moment, printable
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import may_be_best
-from noisewise.study.inputs.error_bars import ITEMS
-from noisewise.study.inputs.items import read_values
 from noisewise.study.log.events import Event
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import difference_errors, display_errors, only_differences
+from noisewise.study.telling.error_bars import ITEMS
+from noisewise.study.telling.items import read_values
 
 FRAMES = ("measurements", "options", "events", "items")
 

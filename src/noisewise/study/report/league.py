@@ -13,12 +13,12 @@ from noisewise.core.checks import nearest
 from noisewise.core.strict_json import plain
 from noisewise.core.text import percent, printable
 from noisewise.study.certificates.certificate import UNBOUNDED, Certificate
-from noisewise.study.inputs.error_bars import NONE
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import only_differences
 from noisewise.study.report.intervals import comparison, estimates
+from noisewise.study.telling.error_bars import NONE
 
 #: Options that are shown, and the widths of their names and of the chart in a terminal.
 SHOWN, NAME_WIDTH, CHART_WIDTH = 24, 28, 30
@@ -151,10 +151,11 @@ def league_of(
     counts = f"{name_of(state, analysis.columns)}s" if counts is None else counts
     if certificate.option is None:
         return League((), measured, counts, "")
+    bounded = certificate.may_show_bounds and (against is not None or math.isfinite(certificate.bound))
     apart = against is not None or (only_differences(analysis.sums) and _level(analysis, certificate) is None)
     return League(
         rows=tuple(_rows(analysis, certificate, against)),
-        heading=f"minus {against or certificate.option}" if apart else measured,
+        heading=f"minus {against or certificate.option}" if apart and bounded else measured,
         counts=counts,
         intervals=_about(certificate, against),
     )

@@ -7,7 +7,7 @@ from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.log.jobs import Job
 
 if TYPE_CHECKING:  # which a run on another machine does without
-    from noisewise.study.inputs.value_scale import ValueScale
+    from noisewise.study.telling.scale import ValueScale
 
 
 class Runnable(Protocol):

@@ -26,6 +26,8 @@ NEITHER = (
 )
 #: Levels that are looked at where all would take long.
 SOME = 200
+#: Units: (min) is minutes, and N in [N/mm²] no number of readings.
+_UNIT = re.compile(r"[(\[](?:min|(?!n/n|s[de]|ci|mean)[^)\]/\s]{1,6}/[^)\]\s]{1,6})[)\]]", re.I)
 #: Names such as "requests per second".
 _RATE = re.compile(r" per (?:s|sec|second|min|minute|h|hour|day|user|visitor|session|run)$")
 
@@ -58,7 +60,7 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
     if signed and (not signed[1] or said_by(signed[1])[0].keys() & {*ERRORS}):
         return {"up" if signed[2] == "+" else "down": name}, frozenset(said_by(signed[1])[1])
     phrases = _lexicon()[0]
-    words: list[str] = words_of(re.sub(r"[(\[]min[)\]]", "", name))  # minutes
+    words: list[str] = words_of(_UNIT.sub("", name))
     alone = set(words) - {"1", "2", "3", "±"}
     found: dict[str, str] = {}
     kept: list[str] = []  # what is measured tells columns apart, whatever else it says
@@ -71,6 +73,9 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
                 role = None  # a letter says something only if it is alone
             if role == "unclear" and len(phrase) == 1 and phrase != "±" and len(alone) > 1:
                 role = None
+            if size == 1 and not role and phrases.get(phrase[:-1]) == "successes" and phrase[-1] in "12":
+                role = "successes"  # wins1 and wins2
+                found["first" if phrase[-1] == "1" else "second"] = phrase
             if role:
                 found.setdefault(role, phrase)
                 kept += piece if role in ("metric", "before", "first", "second") else []
@@ -78,6 +83,8 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
     if _RATE.search(" ".join(words_of(name))) or re.search(r"[^\W\d_]/(?:s|sec|min|h|day)\b", name):
         found.pop("size", None)
         found.setdefault("metric", "per")
+    if re.search(r"\d(?:th|st|nd|rd)?[\s_]*(?:pct|percentile|perzentil|%ile)", name, re.I):
+        found.setdefault("quantile", "percentile")
     if "@" in name:  # pass@1, recall@10
         found.setdefault("metric", "@")
     if found.get("size") == "n" and found.keys() & {"rate", "setting"}:  # nitrogen

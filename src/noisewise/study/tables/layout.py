@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from noisewise.study.readers.tables import Grid
 from noisewise.study.tables.columns import (
     ERRORS,
     HEADER,
@@ -23,6 +22,7 @@ from noisewise.study.tables.columns import (
     word_list,
     words_of,
 )  # fmt: skip
+from noisewise.study.tables.grid import Grid
 from noisewise.study.tables.numbers import (
     DAY,
     LONGEST,
@@ -110,6 +110,12 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
         ):
             at = columns.index(low)
             columns[at : at + 2] = [replace(low, kind="name", numbers=None, said={})]
+    called = {c.name.casefold(): c for c in numbers}
+    for c in numbers:  # lnOR and selnOR
+        parts = re.fullmatch(r"(se|sd|var)[\s_.]*(.+)|(.+?)[\s_.]*(se|sd|var)", c.name.casefold())
+        value = called.get(parts[2] or parts[3]) if parts and not c.says(*ERRORS) else None
+        if parts and value is not None:
+            c.said, c.stem = {parts[1] or parts[4]: c.name}, value.stem
     halves = [c for c in numbers if c.says("ci") and not c.says(*ERRORS)]
     for low, high in itertools.permutations(halves, 2):
         if any(c.is_between(low, high) for c in numbers if c not in halves):
@@ -455,7 +461,9 @@ def _grouped(columns: list[Column]) -> list[Column]:
         arms = arms and all(affix.isdigit() for affix in groups)
         options = any(c.kind == "name" and c.says("option") for c in columns)
         plain = says >= (2 * len(same) + 2) // 3 and not words & {"metric", "before", *_STATISTICS}
-        plain = plain and not options
+        dated = {re.sub(r"\d+$", "", affix) for affix in groups if affix[-1:].isdigit()}
+        weeks = len(dated) == 1 and bool(said_by(min(dated).strip("_ .-"))[0].keys() & {"block"})
+        plain = plain and (not options or weeks)
         if form.endswith("i?"):
             plain = plain and any(c.says("study") or c.kind == "name" for c in columns)
         if arms or plain:

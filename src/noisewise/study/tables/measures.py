@@ -78,8 +78,10 @@ def measures(table: Layout, names: list[Column]) -> list[Measure]:
         values = [c for c in values if c.says(*RESULT) or c.n_levels > 0.5 * len(c.cells) or c.is_binary]
     if any(c.says("value") and not c.says("before") for c in values):
         values = [c for c in values if c.says("value") or not c.says("quantile", "extreme", "quartile")]
+    shares = [c for one in found if one.score >= 4.5 for columns in one.roles.values() for c in columns]
     for c in values:
-        found += _with_error(c, values, columns)
+        others = _with_error(c, values, columns)
+        found += [replace(one, score=one.score - 2.0 * (one.is_bare and c in shares)) for one in others]
     counted = [c for c in columns if c.whole and {*c.said} == {"size"} and not c.constant]
     if not found and len(counted) == 1:  # insects that were counted, not readings
         found = [Measure({"value": counted}, 1.0)]
@@ -138,8 +140,27 @@ def _counts(columns: list[Column]) -> tuple[list[Measure], list[Column]]:
                 *(f"{c.name!r} is their ratio" for c in rates),
             ]
             found.append(Measure({"successes": [hits], "trials": [tries]}, 1.5 + score, why))
-            known += rates if score >= 4.0 else []
+            known += rates
+    for part, total in shares_of_totals(columns).items():
+        if not any(one.roles["successes"][0] is part for one in found):
+            why = [f"{part.name!r} and its neighbours add up to {total.name!r}"]
+            found.append(Measure({"successes": [part], "trials": [total]}, 5.0, why))
     return found, known
+
+
+def shares_of_totals(columns: list[Column]) -> dict[Column, Column]:
+    """Counts beside each other that add up to a number that another column says."""
+    whole = [c for c in columns[:MOST_NUMBERS] if c.whole and c.there.min() >= 0]
+    totals = [c for c in whole if c.says("size") and c.said["size"] not in ("total", "totals")]
+    totals = [c for c in totals if c.there.size == len(c.cells) and c.there.min() > 1]
+    parts = [c for c in whole if not c.says("size", "rank")]
+    found: dict[Column, Column] = {}
+    for first, last in itertools.combinations(range(len(parts) + 1), 2):
+        some = parts[first:last] if last - first > 1 else []
+        sums = np.sum([c.values for c in some], axis=0) if some else None
+        total = next((t for t in totals if sums is not None and (sums == t.values).all()), None)
+        found |= {c: total for c in some if total is not None and not c.constant and c not in found}
+    return found
 
 
 def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[Measure]:

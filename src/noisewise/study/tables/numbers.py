@@ -19,6 +19,7 @@ _FALSE = frozenset(
 _GRADE = re.compile(r"\[(pass|fail)(?:ed)?\]", re.IGNORECASE)
 
 _DIGITS = r"([-+−]?\d(?:[\d.,']*\d)?(?:[eE][-+]?\d+)?(?:\s?%)?)"
+NUMBERS = re.compile(_DIGITS)
 _NUMBER = rf"{_DIGITS}(?:\s?[a-zA-ZµμΩ°]{{1,3}}(?:/[a-z]+)?)?"
 _TO = r"\s*(?:,\s?|;|\bto\b|\bbis\b|\bà\b|…|\.\.|–|—|-)\s*"
 _RANGE = rf"{_DIGITS}{_TO}{_DIGITS}"
@@ -43,7 +44,7 @@ UNIT = re.compile(rf"{_DIGITS}\s*([^\W\d][\w/·^-]*)")
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0}
 _FOOTNOTE = re.compile(r"[\s*†‡§¶#]+$|\^[a-d]$|(?<=[\d)%])\s?[a-d]{1,3}$")
 _PLAIN = {
-    sign: re.compile(rf"([-+]?)({whole})(?:{fraction}(\d+))?([eE][-+]?\d+)?\s?(%?)")
+    sign: re.compile(rf"([-+]?)({whole})(?:{fraction}(\d+))?([eE][-+]?\d+)?\s?(%?)", re.ASCII)
     for sign, whole, fraction in (
         (".", r"[1-9]\d{0,2}(?:[,' ]\d{3})+|\d*", r"\."),
         (",", r"[1-9]\d{0,2}(?:[.' ]\d{3})+|\d*", ","),

@@ -25,7 +25,13 @@ from noisewise.study.tables.columns import (
     word_list,
     words_of,
 )  # fmt: skip
-from noisewise.study.tables.measures import Measure, Roles, measures, without_summaries
+from noisewise.study.tables.measures import (
+    Measure,
+    Roles,
+    measures,
+    shares_of_totals,
+    without_summaries,
+)  # fmt: skip
 from noisewise.study.tables.numbers import DAY
 
 #: Columns of names that are compared with each other.
@@ -247,7 +253,7 @@ def _long(table: Layout, points: float = 0.0, because: str = "") -> list[Candida
             more = bonus - 3.0 * (option.unique and repeated)
             # Rows that sum up readings have one name each, not an attribute that some of them share.
             summed = result.roles.keys() & {*_SPREADS, "successes"} and not (finest or option.repeats)
-            more -= 3.0 * bool(
+            more -= 4.0 * bool(
                 summed and not option.unique and any(c.kind == "name" and c.unique for c in names)
             )
             ask = result.ask or ("columns" if any(c is not option for c in unclear) else "")
@@ -328,6 +334,8 @@ def _wide(table: Layout) -> list[Candidate]:
             continue
         if table.height * len(cells) > MOST_MELTED:
             continue
+        if not errors and all(c.says("successes") for c in cells) and any(c.says("size") for c in others):
+            continue  # without the trials that they are out of
         kind = _kind_of(cells, stem)
         names = [c.name for c in cells]
         counts = all(c.says("successes") for c in cells) and len(errors) == len(cells)
@@ -395,6 +403,8 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     """Columns that hold the same kind of number, with the common part of names that end in numbers."""
     numbers = [c for c in table.columns if c.kind == "number" and c.there.size]
     free = [c for c in numbers if not c.numbers_rows and not c.inner and c.name != HEADER]
+    counts = shares_of_totals(numbers)
+    free = [c for c in free if c not in counts]
     free = [c for c in free if (not c.constant or c.is_binary) and "@" not in c.name]
     names = _categories(table)
     free = [c for c in free if c not in names]

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.study.inputs.error_bars import power_of_sizes
-from noisewise.study.readers.tables import read_grids
 from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, word_list
+from noisewise.study.tables.grid import Grid, read_grids
 from noisewise.study.tables.layout import layout_of
 from noisewise.study.tables.readings import Candidate, candidates, distinct, scale_of, versus
+from noisewise.study.telling.error_bars import power_of_sizes
 
 #: Points by which the best reading must be ahead of all others to be taken without a question.
 MARGIN = 1.0
@@ -284,7 +284,8 @@ def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int 
 
 def _best_layout(source: Any, decimal: str | None = None) -> Layout:
     tables, problem = [], ""
-    for grid in (grids := read_grids(source)):
+    of_grids = isinstance(source, list | tuple) and bool(source) and isinstance(source[0], Grid)
+    for grid in (grids := source if of_grids else read_grids(source)):
         try:
             table = layout_of(grid, decimal)
         except ValueError as reason:
@@ -485,21 +486,42 @@ def _columns_of(one: Candidate, n: int | None) -> dict[str, pl.Series]:
             columns[role] = pl.select(pl.concat_str([c.cells for c in parts], separator=" ")).to_series()
         elif role != "features" and parts[0].numbers is not None:
             columns[role] = pl.Series(parts[0].numbers).fill_nan(None)
-    more = {"level": _level(one), "n": n}
+    level = level_said([c.name for role in ("lo", "hi") for c in one.roles.get(role, ())])
+    more = {"level": level, "n": n}
     height = one.table.height
     return columns | {
         role: pl.Series([x]).new_from_index(0, height) for role, x in more.items() if x is not None
     }
 
 
-def _level(one: Candidate) -> float | None:
-    """The level of an interval that the names of its ends say: 90% CI; 2.5 % and 97.5 %."""
-    level = re.compile(r"(\d+(?:[.,]\d+)?) ?%|(?<=ci_)(\d\d)")
-    ends = [level.search(c.name) for r in ("lo", "hi") for c in one.roles.get(r, ())]
-    said = [float(end[0].strip("% ").replace(",", ".")) / 100.0 for end in ends if end]
-    if len(said) < 2:
-        return said[0] if said and said[0] > 0.5 else None
-    return said[0] if said[0] == said[1] else round(said[1] - said[0], 6)
+_END = (
+    r"(?:ci|ki|conf\w*|int\w*|limit|bound|lo|low|lower|hi|high|upper|lwr|upr|lcl|ucl|lcb|ucb|ll|ul|lb|ub|"
+    r"quantile|percentile)"
+)
+_PER_CENT = r"(\d{1,2}(?:[.,]\d+)?)"
+#: How names of columns say the level of an interval, or the quantile that an end is.
+_LEVELS = (
+    re.compile(rf"{_PER_CENT} ?%[\W_]*{_END}(?![a-z])"),
+    re.compile(rf"(?<![a-z]){_END}[\W_]*{_PER_CENT} ?%"),
+    re.compile(rf"^{_PER_CENT} ?%$|\({_PER_CENT} ?%\)"),
+    re.compile(r"(?<![a-z])(?:ci|ll|ul|[lu]|conf_(?:low|high))_?(68|80|90|95|99)(?!\d)"),
+    re.compile(r"(?<!\d)(68|80|90|95|99)_?ci(?![a-z])"),
+    re.compile(r"(?<![a-z])q_?(?:0?\.)?(\d{2,3})(?!\d)"),
+)
+
+
+def level_said(names: Sequence[str]) -> float | None:
+    """Return the level of an interval that the names of its ends, or of both, say; None if they do not."""
+    found = []
+    for name in names:
+        text = name.casefold() if len(name) <= 100 else ""
+        said = next((one[one.lastindex or 1] for level in _LEVELS if (one := level.search(text))), None)
+        if said is not None:
+            quantile = len(said) > 2 and said.isdigit()  # q025
+            found.append(float(said.replace(",", ".")) / (10.0 if quantile else 1.0))
+    if len(found) > 1 and found[0] < 50.0 < found[-1]:  # the quantiles themselves
+        return round(found[-1] - found[0], 6) / 100.0
+    return found[0] / 100.0 if found and found[0] >= 50.0 and found[0] == found[-1] else None
 
 
 def _winners(winner: Column, columns: Mapping[str, pl.Series], one: Candidate) -> pl.Series:

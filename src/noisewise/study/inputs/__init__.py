@@ -1,1 +1,0 @@
-"""What people hand in: numbers, error bars, tables, catalogues of options."""

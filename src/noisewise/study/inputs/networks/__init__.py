@@ -1,1 +1,0 @@
-"""Tables of studies that compare several options: differences with errors in common, and arms."""

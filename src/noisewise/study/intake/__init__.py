@@ -1,1 +1,0 @@
-"""From what people tell to events: every check happens here, before anything is written."""
