@@ -50,7 +50,7 @@ SERVED = {"vage", "vaee", "widest", "uniform", "round_robin", "greedy", "linear_
 
 def test_the_usual_policies_serve_options_with_deviations_and_others_say_so():
     served = set()
-    for name in nw.rules.POLICIES:
+    for name in nw.POLICIES:
         rule = rule_named(name)
         if rule.needs_horizon or rule.sees_sigma == "before" or name == "vaee_as_printed":
             continue
@@ -183,7 +183,7 @@ def test_the_check_tells_error_bars_features_and_options_apart():
     assert deviation.advice == {"model": "linear+deviation"}
     assert "Repeats of one option agree, and options deviate" in deviation.remedies[0]
     both = tell_all(make(), told(7, 300, deviation=0.7, scatter=0.4)).check()
-    assert both.advice == {"model": "linear+deviation", "errors": nw.Errors(extra="estimate")}
+    assert both.advice == {"model": "linear+deviation", "extra_scatter": "estimate"}
     strange = tell_all(make(), told(7, 300, deviation=3.0)).check()
     assert strange.advice == {"model": "independent"}
     assert "and all were measured" in strange.remedies[0]
@@ -216,7 +216,7 @@ def test_switching_is_an_event_and_keeps_the_log():
     event = study.events()[-1]
     assert event.kind == "switch"
     assert event.body == {
-        "model": {"model": "linear+deviation:0.4", "errors": nw.Errors(extra=None)},
+        "model": {"model": "linear+deviation", "deviation": 0.4, "extra_scatter": None},
         "reason": "features miss something",
     }
     assert (study.model, study.deviation, study.extra_scatter) == ("linear+deviation", 0.4, None)

@@ -14,7 +14,7 @@ from noisewise.core.checks import nearest
 from noisewise.core.sequences import MadeOnDemand
 from noisewise.core.text import check_texts, composed, printable
 from noisewise.study.log.item_order import told_in, why_not_next
-from noisewise.study.log.items import ROUNDING, Answers, Items, ToldItems
+from noisewise.study.log.items import ROUNDING, Answers, ItemAnswers, ToldItems
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.state import State
 from noisewise.study.log.told import Measurement, measurement_of
@@ -102,7 +102,7 @@ def content_of(state: State, names: Sequence[str], values: Sequence[Any], where:
     return content | ({"names": fresh} if fresh else {})
 
 
-def items_summary(items: Items, numbers: Floats, places: Places) -> dict[str, Any]:
+def items_summary(items: ItemAnswers, numbers: Floats, places: Places) -> dict[str, Any]:
     """What a measurement holds of values at rising places."""
     count, (mean, scatter, width) = numbers.size, items.mean(numbers)
     return {
