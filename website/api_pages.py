@@ -56,7 +56,7 @@ def page(names: Names) -> str:
 
 
 def directive(module: str, name: str, value: Any) -> str:
-    """What tells Sphinx to show a name."""
+    """The directive that makes Sphinx show a name."""
     if inspect.ismodule(value):
         return f"- `{name}`: {(inspect.getdoc(value) or '').splitlines()[0]}\n"
     if inspect.isclass(value):

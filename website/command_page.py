@@ -15,8 +15,8 @@ HEAD = """\
 {exits}
 
 Every change of a study is written whole
-or not at all. `NO_COLOR` is respected; words fit 80 columns where there is no terminal; warnings and progress
-bars go to standard error.
+or not at all. `NO_COLOR` is respected; output is wrapped at 80 columns without a terminal; warnings and
+progress bars go to standard error.
 Shell completion: `eval "$(_NOISEWISE_COMPLETE=bash_source noisewise)"` in `~/.bashrc`, or with
 `zsh_source` or `fish_source`.
 
@@ -49,12 +49,11 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
   `cost`, `needs_horizon`, `fixed_set`, `order_free`, `pools`, `reconstruction`, `reference`,
   `year`.
 - A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`, `block` (its name),
-  `minus` (the other option of a difference), `together` (the first job of those that are meant for one new
+  `minus` (the other option of a difference), `together` (the first job of those for one new
   block without a name), `items` (the names of the items to measure it on) and `fresh` (how many new ones to
-  draw besides); `null` where there is none.
-- A measurement has `id`, `option`, `minus` (of a difference), `value`, `se` (as people expect it),
-  `sigma` (as it
-  enters), `kind`, `block`, `notes`.
+  draw as well); `null` where there is none.
+- A measurement has `id`, `option`, `minus` (of a difference), `value`, `se` (the conventional standard
+  error), `sigma` (the one that the analysis uses), `kind`, `block`, `notes`.
 - A certificate has `option`, `bound` (`null`: none yet), `estimate`, `confidence`, `goal`, `eps`,
   `reached`, `sentence`, `verdict` (nothing, withheld, unbounded, undecided, bounded or reached),
   `largest_estimate` (the option whose estimate is best, and `largest_estimate_value`), `rank` (of `option`
@@ -68,9 +67,9 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
   estimated extra scatter).
 - In a study on a log scale (`scale` is `log`), `bound`, `eps`, `spread`, `bound_before` and `bound_after` are
   differences of natural logarithms, and standard errors of what is computed (`se_before`, `se_after`, the
-  `sigma` of jobs and levels) parts of a value; values, estimates and all that is told are in the unit
-  of the values. Beside each bound stands `bound_ratio`, `eps_ratio`, …: the recommended value over the best
-  one where it is just met. `scale` and these fields are there in such studies only.
+  `sigma` of jobs and levels) are relative to the value; values and estimates are in the unit
+  of the values. Each bound has a ratio, `bound_ratio`, `eps_ratio`, …: the recommended value over the best
+  one where the bound is just met. `scale` and these fields exist in such studies only.
 - A forecast has `name`, `median`, `low`, `high` (measurements; one study in ten needs fewer than `low`, one
   more than `high`; `null`: more than were simulated), `counted` (what these are: "measurement", "comparison",
   "answer"), `each` (trials or readings of one measurement, which are called `piece`), `of_one` (the most for

@@ -1,4 +1,4 @@
-"""What Sphinx is told about the site. Everything is in the files that the build puts together: no network."""
+"""The configuration of Sphinx. Everything is in the files that the build puts together: no network."""
 
 import tomllib
 from pathlib import Path

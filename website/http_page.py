@@ -10,16 +10,16 @@ from noisewise.stores import MemoryStorage
 HEAD = """\
 # The JSON interface
 
-Everything that a server of [`noisewise serve`](serve.md) takes and answers, operation by operation. A running
-server shows the same as OpenAPI at `/api/v1/openapi.json`.
+All operations of a server of [`noisewise serve`](serve.md), with their requests and responses. A running
+server describes them as OpenAPI at `/api/v1/openapi.json`.
 
 - A body is one JSON object; unknown fields, and numbers in quotes, are refused.
-- Names of studies in addresses: `~1` stands for `/`, and `~0` for `~`.
-- Answers about a study carry an `ETag`, the number of its last event: `If-None-Match` asks for news only,
-  `If-Match` changes nothing that has changed meanwhile. `Idempotency-Key` makes a request count once, however
-  often it is sent.
-- Every refusal is `application/problem+json`, with a sentence in `detail`. The table at the end lists what
-  each status means.
+- Names of studies in addresses: write `~1` for `/`, and `~0` for `~`.
+- Responses about a study have an `ETag`, the number of its last event: with `If-None-Match` the server
+  responds only if something is new, with `If-Match` it refuses a change if something else has changed. A
+  request with an `Idempotency-Key` counts once, however often it is sent.
+- Errors are `application/problem+json`, with a sentence in `detail`. The table at the end lists the
+  meaning of each status.
 """
 #: Headers and parameters that many operations share, and the head of the page explains.
 SHARED = ("study", "if-match", "if-none-match", "idempotency-key")
@@ -65,7 +65,7 @@ class Operation(NamedTuple):
     schemas: dict[str, Any]
 
     def lines(self, role: Role | None) -> list[str]:
-        """What it does, what it takes, what it answers, and who may call it."""
+        """Its purpose, parameters, response and roles."""
         rows = [*self._parameters(), *self._body()]
         done = next(status for status in self.said["responses"] if status.startswith("2"))
         kinds = ", ".join(f"`{kind}`" for kind in self.said["responses"][done].get("content", {}))
@@ -76,7 +76,7 @@ class Operation(NamedTuple):
         return [*lines, f"{who} Answers {done}" + (f" with {kinds}." if kinds else "."), ""]
 
     def refusals(self) -> dict[str, str]:
-        """What each status means that is no success."""
+        """The meaning of each error status."""
         answers = self.said["responses"].items()
         return {status: answer["description"] for status, answer in answers if not status.startswith("2")}
 

@@ -44,7 +44,7 @@ def described(written: str, name: str, value: Any, left_out: Collection[str] = (
     Args:
         written: What to write before the name, such as ``nw.``.
         name: The name.
-        value: What it stands for.
+        value: The object.
         left_out: Parameters that are explained elsewhere.
     """
     if inspect.ismodule(value):
@@ -57,7 +57,7 @@ def described(written: str, name: str, value: Any, left_out: Collection[str] = (
 
 
 def is_record(value: Any) -> bool:
-    """Whether a class is made by noisewise and only read by people: its constructor is no news."""
+    """Whether a class is made by noisewise and only read by people: its constructor is not of interest."""
     made = ("Study", "Policy", "Instance", "OracleSet", "Storage")
     return inspect.isclass(value) and (
         dataclasses.is_dataclass(value) or issubclass(value, tuple | dict) or value.__name__ in made
@@ -91,7 +91,7 @@ def _markdown(text: str) -> str:
 
 
 def signature(function: Any, left_out: Collection[str] = ()) -> str:
-    """The parameters and their defaults, without types; `…` stands for those that are not shown."""
+    """The parameters and their defaults, without types; `…` replaces those that are not shown."""
     parameters = inspect.signature(function).parameters.values()
     shown = []
     keywords_only = False

@@ -1,4 +1,4 @@
-"""Blocks of code, as they stand on a page.
+"""Blocks of code on a page.
 
 A block of Python followed by the same at the shell: one beside the other where the page is wide enough. What
 a program says in sentences is wrapped; columns of figures are not.
@@ -11,7 +11,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 LANGUAGES = ("python", "sh")
-#: What stands between columns, or draws a table.
+#: What separates columns, or draws a table.
 COLUMNS = re.compile(r"\S {2,}\S|[│|┃+]|^ {2,}\S", re.MULTILINE)
 
 
@@ -35,7 +35,7 @@ def pair(app: Sphinx, tree: nodes.document) -> None:
 
 
 def wrap_sentences(app: Sphinx, tree: nodes.document) -> None:
-    """Mark outputs that are no tables."""
+    """Mark outputs that are not tables."""
     for block in tree.findall(nodes.literal_block):
         if block["language"] == "text" and not COLUMNS.search(block.astext()):
             block["classes"].append("sentences")

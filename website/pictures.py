@@ -1,6 +1,6 @@
-"""The pictures of the documentation, made by the code beside them: ``python -m website.pictures`` renews all.
+"""The pictures of the documentation, made by its code: ``python -m website.pictures`` renews all.
 
-A block of a page calls ``save_chart(chart, "NAME.svg")``, and after it stands ``![...](images/NAME.svg)``, on
+A block of a page calls ``save_chart(chart, "NAME.svg")``, followed by ``![...](images/NAME.svg)``, on
 pages in folders with ``../`` in front. ``python -m website.pictures docs/policies.md`` renews those of one.
 """
 

@@ -1,4 +1,4 @@
-"""The source of the site: the pages of docs as they are, put beside those that are made from the code.
+"""The source of the site: the pages of docs together with those that are made from the code.
 
 The pages of docs are written to be read where they are. Links that lead out of the folder are the only thing
 that is changed in them: code that they point to becomes a page of its own.
@@ -122,6 +122,6 @@ def _with_contents(index: str) -> str:
 
 
 def _tree(pages: list[str], caption: str | None = None) -> str:
-    """What tells Sphinx which pages are below a page, in which order."""
+    """The table of contents of a page, for Sphinx."""
     options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
     return "\n".join(["```{toctree}", *options, "", *pages, "```"])

@@ -121,22 +121,6 @@ def test_a_sigma_above_the_declared_noise_ends_the_certificate(name, tmp_path):
         assert kept.n_told == policy.n_told
 
 
-@pytest.mark.parametrize("name", ["oful", "weighted_oful"])
-def test_the_same_on_infinite_sets(name, tmp_path):
-    policy = nw.make_policy(name, nw.sets.Ball(2))
-    for _ in range(20):
-        policy.tell(policy.ask(), 0.5, 1.0)
-    assert policy.estimate().certificate.startswith("anytime, if")
-    policy.tell(policy.ask(), 0.5, 1.5)
-    policy.save(tmp_path / "policy.npz")
-    for kept in (policy, policy.copy(), nw.load_policy(tmp_path / "policy.npz")):
-        estimate = kept.estimate()
-        assert estimate.certificate.startswith("none: a sigma of 1.5 was told")
-        assert estimate.radius == math.inf
-        assert estimate.regret_bound == 2.0
-        assert kept.is_candidate([0.0, -1.0])
-
-
 def test_a_radius_by_hand_and_a_scale_are_named_together():
     for name in ("rage", "h_rage"):
         words = nw.make_policy(name, VECTORS, radius=0.5, scale=0.01).estimate().certificate

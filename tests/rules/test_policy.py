@@ -86,11 +86,6 @@ def test_a_bad_question_gets_one_sentence(policy, call, message):
     assert str(caught.value).startswith(message)
 
 
-def test_an_unknown_rule_suggests_the_nearest():
-    with pytest.raises(KeyError, match="Did you mean 'vaee'"):
-        nw.make_policy("vaeee", np.eye(2))
-
-
 def test_a_saved_policy_keeps_its_labels_and_refuses_other_sets(tmp_path):
     actions = nw.ActionSet(np.eye(2), labels=["a", "b"])
     policy = nw.vaee(actions, delta=0.1)

@@ -80,20 +80,6 @@ def test_each_measurement_is_drawn_equally_often():
     assert low <= drawn <= high
 
 
-@pytest.mark.parametrize("kind", RECOMMENDATIONS)
-def test_copies_and_files_recommend_the_same_and_go_on(kind, tmp_path):
-    history = random_history(5)
-    policy = replay(functools.partial(nw.vaee, explore="candidates", recommendation=kind), history)
-    policy.save(tmp_path / "policy.npz")
-    for twin in (policy.copy(), nw.load_policy(tmp_path / "policy.npz")):
-        assert twin.recommend() == policy.recommend()
-        twin.tell(2, 5.0, 0.01)
-        twin.tell_many([2, 2], [5.0, 5.0], [0.01, 0.01])
-        other = policy.copy()
-        other.tell_many([2] * 3, [5.0] * 3, [0.01] * 3)
-        assert twin.recommend() == other.recommend()
-
-
 def test_bad_recommendations_get_one_sentence():
     with pytest.raises(
         ValueError, match=r"`recommendation` must be one of .*; got 'lest'. Did you mean 'last'"

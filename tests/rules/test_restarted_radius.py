@@ -37,24 +37,6 @@ def test_bounds_and_candidates_are_within_those_of_the_radius():
     assert found.certificate == "anytime"
 
 
-def test_it_is_kept_in_a_file_and_in_copies(tmp_path):
-    policy = told(nw.vage(sphere(), radius="restarted"))
-    assert policy.rule.restarts.begun > 1
-    policy.save(tmp_path / "policy.npz")
-    loaded, copy = nw.load_policy(tmp_path / "policy.npz"), policy.copy()
-    before = policy.estimate()
-    for twin in (loaded, copy):
-        assert twin.estimate().regret_bound == before.regret_bound
-        np.testing.assert_array_equal(twin.estimate().candidates, before.candidates)
-        told(twin, seed=5, rounds=70)
-    assert loaded.estimate().regret_bound == copy.estimate().regret_bound
-    # A copy is its own: what it was told has left no trace here.
-    assert policy.estimate().regret_bound == before.regret_bound
-    told(policy, seed=5, rounds=70)
-    assert policy.estimate().regret_bound == copy.estimate().regret_bound
-    assert policy.fresh().estimate().n_told == 0
-
-
 def test_one_action_needs_no_bound_and_actions_in_a_plane_have_one():
     single = told(nw.rules.widest(np.array([[1.0, 0.0]]), radius="restarted"), rounds=20)
     assert single.estimate().regret_bound == 0.0

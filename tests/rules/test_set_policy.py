@@ -129,13 +129,6 @@ def test_bad_input_is_refused_in_one_sentence(call, sentence):
     assert policy.n_told == 0
 
 
-def test_a_policy_on_another_set_is_not_loaded(tmp_path):
-    nw.vaee(nw.sets.Ball(3)).save(tmp_path / "p.npz")
-    assert nw.load_policy(tmp_path / "p.npz").on_set
-    with pytest.raises(ValueError, match="`actions` must be the set this policy was saved with"):
-        nw.load_policy(tmp_path / "p.npz", nw.sets.Ball(3, radius=2.0))
-
-
 def test_it_says_why_on_an_infinite_set():
     policy = nw.vaee(nw.sets.Ball(2), seed=1)
     policy.tell([1.0, 0.0], 0.3, 0.5)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from tests.support.naive import first_largest
 
 import noisewise as nw
@@ -170,41 +170,6 @@ def test_options_without_features_race_too():
     compiled = found()
     with numpy_verbs():
         assert found() == compiled
-
-
-@pytest.mark.parametrize("spread", [0.0, 1.0])
-@pytest.mark.parametrize("kind", ["isotropic", "clusters", "copies", "single precision"])
-def test_a_live_policy_chooses_the_same_with_both_bodies(spread, kind, tmp_path):
-    """A hundred rounds of each, with restricted choices, rounds under way, and saved and loaded midway."""
-    rng = np.random.default_rng(3)
-    vectors = rng.standard_normal((5000, 12))
-    if kind == "clusters":
-        vectors = vectors[rng.integers(0, 30, 5000)] + 0.1 * vectors
-    if kind == "copies":
-        vectors = vectors[rng.integers(0, 1000, 5000)]
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    if kind == "single precision":
-        np.save(tmp_path / "vectors.npy", vectors.astype(np.float32))
-        vectors = np.load(tmp_path / "vectors.npy", mmap_mode="r")
-    sigmas, noise = 10 ** rng.uniform(-2, 0, 100), rng.standard_normal(100)
-    own, truth = np.exp(spread * rng.standard_normal(5000)), np.array(vectors[5], float)
-    actions = nw.ActionSet(vectors)
-
-    def pulls():
-        policy, pulled = nw.vage(actions), []
-        for t, (sigma, unit) in enumerate(zip(sigmas, noise, strict=True)):
-            allowed = None if t % 5 else np.random.default_rng(t).random(5000) < 0.3
-            pulled.append(policy.ask(allowed=allowed, pending=[] if t % 7 else pulled[-2:]))
-            told = float(own[pulled[-1]] * (1.0 if spread else sigma) * 0.1)
-            policy.tell(pulled[-1], float(vectors[pulled[-1]] @ truth + told * unit), told)
-            if t == 50:
-                policy.save(tmp_path / "policy.npz")
-                policy = nw.load_policy(tmp_path / "policy.npz", actions)
-        return pulled
-
-    compiled = pulls()
-    with numpy_verbs():
-        assert_array_equal(pulls(), compiled)
 
 
 def test_bounds_that_are_no_numbers_end_the_search_for_races():

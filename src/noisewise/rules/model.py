@@ -54,6 +54,7 @@ class Model:
     def __init__(self, arrays: Any) -> None:
         self.arrays = arrays  # a `DenseModel` or an `IndependentModel`
         self.columns, self.means, self.squared_widths = arrays.columns, arrays.means, arrays.squared_widths
+        self.n_unknowns = int(self.columns.shape[0])  # how many normal numbers a draw takes
         self._tally = arrays.tally
 
     @classmethod
@@ -67,11 +68,6 @@ class Model:
     def fresh(self, ridge: float) -> Self:
         """A model of the same actions before any measurement."""
         return type(self)(new_arrays(self.columns, ridge))
-
-    @property
-    def n_unknowns(self) -> int:
-        """How many normal numbers a draw from the posterior takes."""
-        return int(self.columns.shape[0])
 
     @property
     def log_det(self) -> float:

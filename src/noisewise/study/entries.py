@@ -1,6 +1,6 @@
 """Everything that changes a study: asking, telling, correcting, and its options, policy and model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack, cast
 
 from noisewise.core.checks import ASKED, COUNT, LEASE, check_choice, check_count_within, check_within
@@ -20,8 +20,8 @@ from noisewise.study.telling.changes import (
     switched_model,
 )
 from noisewise.study.telling.finding import find_job, find_measurement, find_option
-from noisewise.study.telling.item_rows import check_items_belong, check_next
-from noisewise.study.telling.rows import read_told, still_void, told_before
+from noisewise.study.telling.item_rows import check_items_belong
+from noisewise.study.telling.rows import told_together
 
 
 class Entries(ReaderEntries):
@@ -136,26 +136,38 @@ class Entries(ReaderEntries):
                 ``key=`` (telling a key again is harmless), ``by=``, ``cost=``, ``at=``, ``note=``.
         """
         given = given_of(job, value, told)
-        number, body, new = 0, {}, False
+        return self._tell([given], ("tell", given))[0]
+
+    def tell_all(self, results: Sequence[Mapping[str, Any]]) -> list[Measurement]:
+        """Take several results at once, all of them or none; each is a mapping with the arguments of `tell`.
+
+        What was told before, by its key or as the answer to a suggestion, counts once. Items are told by
+        `tell`, or as a table by `tell_many`.
+        """
+        given = [
+            given_of(one.get("job"), one.get("value"), {k: one[k] for k in one if k not in ("job", "value")})
+            for one in results
+        ]
+        return self._tell(given, ("tell all", given))
+
+    def _tell(self, given: list[dict[str, Any]], call: Any) -> list[Measurement]:
+        """Record measurements, all of them or none, and warn about those that are new."""
+        found: list[tuple[int, dict[str, Any]]] = []
+        known = 0
 
         def read(news: list[Event]) -> Happened:
-            nonlocal number, body, new
-            new = False
-            body = read_told(self._state, given, now=self._clock())
-            before = told_before(self._state, body)
-            if before is not None and before.voided is not None:
-                raise still_void(before)
-            if before is not None:
-                number, body = before.number, self._state.told[before.number - 1]
-                return []
-            check_next(self._state, body)
-            number, new = len(self._state.told) + 1, True
-            return [("tell", body)]
+            nonlocal known
+            known = len(self._state.told)
+            found[:], happened = told_together(self._state, given, self._clock())
+            return happened
 
-        told_now = self._record(read, ("tell", given), lambda: measurement_of(number, body))
-        if new:
-            self._warn_of(number, body, value)
-        return told_now
+        measured = self._record(read, call, lambda: [measurement_of(number, body) for number, body in found])
+        written = [one["value"] for one in given]
+        new = {number: (body, value) for (number, body), value in zip(found, written, strict=True)}
+        for number, (body, value) in sorted(new.items()):
+            if number > known:
+                self._warn_of(number, body, value)
+        return measured
 
     def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
         """A suggestion, or several, could not be measured; they are free again, and the reason is kept."""

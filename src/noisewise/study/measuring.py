@@ -1,15 +1,12 @@
 """A study that measures by itself: the changes, and a run that makes them."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from noisewise.study.certificates.bound import recommend
-from noisewise.study.entries import Entries, given_of
-from noisewise.study.log.events import Event, Happened
+from noisewise.study.entries import Entries
 from noisewise.study.log.jobs import Job
-from noisewise.study.log.told import Measurement, measurement_of
-from noisewise.study.telling.rows import told_together
 
 if TYPE_CHECKING:  # what a run stands on is loaded when there is one
     from noisewise.study.running.limits import Until
@@ -24,33 +21,6 @@ class Measuring(Entries):
     def _ask_at_once(self, n: int, *, by: str) -> list[Job]:
         """What n workers may measure at a time; one decision serves many of them."""
         return self._ask(n, by=by, at_once=True)
-
-    def tell_all(self, results: Sequence[Mapping[str, Any]]) -> list[Measurement]:
-        """Take several results at once, all of them or none; each is a mapping with the arguments of `tell`.
-
-        What was told before, by its key or as the answer to a suggestion, counts once. Items are told by
-        `tell`, or as a table by `tell_many`.
-        """
-        given = [
-            given_of(one.get("job"), one.get("value"), {k: one[k] for k in one if k not in ("job", "value")})
-            for one in results
-        ]
-        found: list[tuple[int, dict[str, Any]]] = []
-        known = 0
-
-        def read(news: list[Event]) -> Happened:
-            nonlocal known
-            known = len(self._state.told)
-            found[:], happened = told_together(self._state, given, self._clock())
-            return happened
-
-        measured = self._record(
-            read, ("tell all", given), lambda: [measurement_of(number, body) for number, body in found]
-        )
-        for number, body in sorted(dict(found).items()):
-            if number > known:
-                self._warn_of(number, body, None)
-        return measured
 
     def _bound_now(self) -> float:
         """The bound of what would be recommended, whether or not the measurements fit."""

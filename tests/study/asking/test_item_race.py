@@ -105,7 +105,7 @@ def test_without_a_pool_new_items_are_drawn_by_whoever_comes_first():
 def test_what_items_have_none_of_is_refused():
     study = study_of([[1] * 10, [1, 0] * 5])
     for said in ({"sigma": 0.1}, {"block": "Mon"}, {"probe": "option"}):
-        with pytest.raises(ValueError, match="leave it out here"):
+        with pytest.raises(ValueError, match="must be left out"):
             study.ask(**said)
 
 

@@ -142,3 +142,10 @@ def test_constant_and_repeated_features_are_told():
     assert notes[1].startswith("1 options repeat the features of another (such as b, c)")
     with pytest.raises(ValueError, match="`features` must differ between options"):
         whiten(read({"id": ["a", "b"], "x": [1.0, 1.0]}))
+
+
+def test_a_header_whose_first_cell_is_empty_is_not_taken_for_a_title(tmp_path):
+    path = tmp_path / "o.csv"
+    path.write_text(",color,shape\na,red,round\nb,blue,flat\n")
+    with pytest.raises(ValueError, match="has a cell in a column without a name"):
+        nw.create_study(options=path, eps=1.0)

@@ -103,35 +103,43 @@ class Asking:
             by: For whom.
             items: How many items each is for.
         """
-        state, decider = self._state, self._decider
-        batch = batch_of(state, items)
+        state, decider, jobs = self._state, self._decider, self._state.open_jobs(now)
+        given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
+        numbers = range(state.last_job + 1, state.last_job + 1 + n)
+        together, batch = f"ask-{numbers[0]}", batch_of(state, items)
         if batch is not None:
             check_only_items(state, {"sigma": sigma, "block": block, "probe": probe})
-            return self._with_items(n, batch, now=now, lease=lease, by=by)
-        first = state.last_job + 1
-        given = {key: said for key, said in (("sigma", sigma), ("by", by)) if said is not None}
-        new = None if n == 1 or self._for_several else f"{UNNAMED}ask-{first}"
-        coming = decider.coming(sigma, block=block, probe=probe, new=new)
+            decider.by_items(jobs, batch)
+            coming = decider.coming(None, block=NO_BLOCK, probe=OPTION)
+        else:
+            new = None if n == 1 or self._for_several else f"{UNNAMED}{together}"
+            coming = decider.coming(sigma, block=block, probe=probe, new=new)
         where = coming.block or NO_BLOCK
         if where.startswith(UNNAMED):
-            given["together"] = f"ask-{first}"
+            given["together"] = together
         elif where != NO_BLOCK or block is not None:
             given["block"] = where if block is None else block
         said = None if where.startswith(UNNAMED) else where
         reasons = Reasons(self._analysis, sigma, said, state.policy.name)
         suggested: list[dict[str, Any]] = []
-        numbers = range(first, first + n)
-        steps = self._at_once if self._for_several else self._one_by_one
-        for asked, (chosen, found, under_way) in zip(numbers, steps(coming, sigma, numbers), strict=True):
-            pair = {} if chosen.minus == NOBODY else {"minus": state.ids[chosen.minus]}
-            why = reasons.why(chosen, found, under_way)
-            body = {"option": state.ids[chosen.option], "why": why, "expires": now + lease} | pair | given
-            suggested.append({"id": f"ask-{asked}"} | body)
+        steps = self._at_once if self._for_several and batch is None else self._one_by_one
+        for asked, (chosen, found, under_way) in zip(numbers, steps(coming, sigma, numbers), strict=False):
+            why, option = reasons.why(chosen, found, under_way), state.ids[chosen.option]
+            body: dict[str, Any] = {"id": f"ask-{asked}", "option": option, "why": why}
+            body |= {"expires": now + lease} | given
+            if chosen.minus != NOBODY:
+                body["minus"] = state.ids[chosen.minus]
+            if batch is not None:
+                body |= with_items(state, chosen.option, batch, jobs)
+                jobs = [*jobs, job_of(body)]
+            suggested.append(body)
         return suggested
 
     def _one_by_one(self, coming: Coming, sigma: float | None, numbers: range) -> Iterator[Step]:
-        """A decision for each."""
+        """A decision for each, while there are items left for it."""
         for asked in numbers:
+            if self._decider.is_over and asked > numbers[0]:
+                return
             chosen = self._decider.decide(coming, sigma, asked)
             found, under_way = self._decider.prepare()[1], list(self._decider.under_way)
             self._decider.expect(chosen, coming, sigma)
@@ -144,34 +152,6 @@ class Asking:
         for chosen in decider.decide_several(coming, sigma, numbers):
             yield chosen, decider.found, under_way
             under_way.append(decider.as_expected(chosen, coming, sigma))
-
-    def _with_items(
-        self, n: int, batch: int, *, now: float, lease: float, by: str | None
-    ) -> list[dict[str, Any]]:
-        """The same where options are measured item by item."""
-        state, decider, jobs = self._state, self._decider, self._state.open_jobs(now)
-        first, found = state.last_job + 1, decider.prepare()[1]
-        race = ItemRace(self._analysis, found, state.allowed(), jobs, batch)
-        reasons = Reasons(self._analysis, None, NO_BLOCK, state.policy.name)
-        coming = decider.coming(None, block=NO_BLOCK, probe=OPTION)
-        suggested: list[dict[str, Any]] = []
-        for asked in range(first, first + n):
-            racing = state.policy.name == RACE
-            if suggested and racing and race.is_over:
-                break  # less is left than was asked for
-            chosen = race.propose() if racing else decider.decide(coming, None, asked)
-            why = reasons.why(chosen, found, list(decider.under_way))
-            decider.expect(chosen, coming, None)
-            body = {
-                "id": f"ask-{asked}",
-                "option": state.ids[chosen.option],
-                "why": why,
-                "expires": now + lease,
-            }
-            body |= with_items(state, chosen.option, batch, jobs) | ({} if by is None else {"by": by})
-            jobs = [*jobs, job_of(body)]
-            suggested.append(body)
-        return suggested
 
 
 def rehearse_asking(state: State) -> None:
@@ -204,7 +184,23 @@ class Decider:
         self.under_way: list[UnderWay] = []
         self._chooser: Chooser | None = None
         self._prepared: tuple[int, Analysis, Recommended | None] | None = None
+        self._items: ItemRace | None = None
         self.reckon_with(under_way)
+
+    def by_items(self, jobs: list[Job], batch: int) -> None:
+        """Options are measured item by item: the race goes along the order of the items.
+
+        Args:
+            jobs: Suggestions that are under way.
+            batch: Items of a suggestion.
+        """
+        if self._policy.name == RACE:
+            self._items = ItemRace(self._analysis, self.prepare()[1], self._allowed, jobs, batch)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all items of the pool were told, or are being measured, for every option."""
+        return self._items is not None and self._items.is_over
 
     def coming(
         self, sigma: float | None, *, block: str | None, probe: str | None, new: str | None = None
@@ -245,6 +241,8 @@ class Decider:
 
     def decide(self, coming: Coming, sigma: float | None, number: int) -> Proposal:
         """What to measure; random draws belong to the number of the question."""
+        if self._items is not None:
+            return self._items.propose()
         if self._policy.name == RACE:
             imagined, found = self.prepare()
             proposal = propose(imagined, found, coming, sharpness_of(self._policy))

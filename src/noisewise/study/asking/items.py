@@ -46,10 +46,10 @@ def check_only_items(state: State, said: dict[str, Any]) -> None:
     """Refuse what items have none of."""
     for name, value in said.items():
         if value is not None:
-            raise ValueError(f"{name}= is of measurements that are not made item by item; leave it out here.")
+            raise ValueError(f"`{name}` must be left out: this study is measured item by item.")
     if state.model.uses_features:
         raise ValueError(
-            f"items= goes with the independent model, which compares options item by item; this study uses "
+            "`items` goes with the independent model, which compares options item by item; this study uses "
             f"the {state.model.model} model."
         )
 

@@ -13,7 +13,7 @@ are, the option with the largest estimate is then within eps of the best, with t
 import copy
 import math
 from datetime import date
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_count
 from noisewise.core.randomness import generator
 from noisewise.study.asking.ask import Decider
-from noisewise.study.asking.items import ItemRace
 from noisewise.study.asking.pending import (
     DIFFERENCE,
     OPTION,
@@ -281,23 +280,21 @@ class ItemSetting(NamedTuple):
                 return Outcome(math.inf, math.inf, math.inf, np.ones(1))
             growth = GROWTH if bound > NEAR * self.eps else FINE
             size = max(self.batch, int(growth * _answers(state).max()))
-            for option in self._choose(analysis, found, size):
+            for option in self._choose(analysis, size):
                 places = next_places(state, option, size, [])
                 if places.size:
                     wanted = max(0, int(places[-1]) + 1 - like.size)
                     like = np.concatenate([like, rng.choice(rows, wanted, p=weights)])
                     self._tell(state, option, places, like[places])
 
-    def _choose(self, analysis: Analysis, found: Any, size: int) -> list[int]:
-        """The options that are asked for now: two, since the one that is behind is measured."""
-        state = analysis.state
-        if state.policy.name != RACE:
-            decider = Decider(analysis, state.policy, [])
-            coming = decider.coming(None, block=NO_BLOCK, probe=OPTION)
-            return [decider.decide(coming, None, state.n_events).option]
-        race, chosen = ItemRace(analysis, found, state.allowed(), [], size), list[int]()
-        while len(chosen) < 2 and not race.is_over:
-            chosen.append(race.propose().option)
+    def _choose(self, analysis: Analysis, size: int) -> list[int]:
+        """The options that are asked for now: by RACE two, since the one that is behind is measured."""
+        state, chosen = analysis.state, list[int]()
+        decider = Decider(analysis, state.policy, [])
+        decider.by_items([], size)
+        coming = decider.coming(None, block=NO_BLOCK, probe=OPTION)
+        while len(chosen) < (2 if state.policy.name == RACE else 1) and not decider.is_over:
+            chosen.append(decider.decide(coming, None, state.n_events).option)
         return chosen
 
     @staticmethod

@@ -179,9 +179,11 @@ def _header_at(rows: pl.DataFrame) -> int:
     most = max(filled, default=0)
     for least in dict.fromkeys((most, max(most - 1, 2), 1)):
         for at, row in enumerate(texts[:_MOST_ABOVE]):
-            if filled[at] >= least and not any(is_number(cell) for cell in row if cell):
+            numbered = any(is_number(cell) for cell in row if cell)
+            unnamed = not row[0] and filled[at] == most - 1 > 0  # the names of rows have no name
+            if (filled[at] >= least or unnamed) and not numbered:
                 return at
-            if filled[at] >= max(2, most - 1) and any(map(is_number, row)):
+            if filled[at] >= max(2, most - 1) and numbered:
                 break
     return next((at for at, many in enumerate(filled) if many), 0)
 

@@ -25,7 +25,7 @@ from noisewise.study.telling.finding import (
     find_probe,
     took_its_block,
 )
-from noisewise.study.telling.item_rows import items_content
+from noisewise.study.telling.item_rows import check_next, items_content
 from noisewise.study.telling.scale import LogLimits
 
 
@@ -312,15 +312,17 @@ def told_together(
     happened: list[tuple[str, dict[str, Any]]] = []
     first: dict[tuple[str, str], Found] = {}  # by key, or by the suggestion that is answered
     for row, one in enumerate(given, start=1):
-        body = read_told(state, one, now=now, row=row if len(given) > 1 else None)
-        if body["kind"] == ITEMS and len(given) > 1:
+        several = len(given) > 1
+        body = read_told(state, one, now=now, row=row if several else None)
+        if body["kind"] == ITEMS and several:
             raise ValueError(f"row {row}: items are told one option at a time; tell them by themselves.")
         before = told_before(state, body)
         if before is not None and before.voided is not None:
-            raise still_void(before, f"row {row}: ")
+            raise still_void(before, f"row {row}: " if several else "")
         if before is not None:
             found.append((before.number, state.told[before.number - 1]))
             continue
+        check_next(state, body)
         again = _above(first, body, row)
         if again is None:
             again = (len(state.told) + 1 + len(happened), body)
