@@ -102,7 +102,7 @@ def status_content(study: Any) -> dict[str, Any]:
 
 def named_in(certificate: dict[str, Any]) -> str | None:
     """The option to take if measuring stops now: the leader if it has a bound, else the best estimate."""
-    from noisewise.study.certificates.certificate import BOUNDED, REACHED
+    from noisewise.study.certificates.claims import BOUNDED, REACHED
 
     bounded = not certificate["withheld"] and certificate["verdict"] in (BOUNDED, REACHED)
     found: str | None = certificate["option" if bounded else "largest_estimate"]

@@ -79,8 +79,7 @@ def create_study(
         measure: What a measurement is: ``"error bars"``, ``"counts"``, ``"readings"``, ``"rounds"`` (all
             options are measured in rounds, and compared within them), ``nw.Ratings(1, 5)`` (readings within
             bounds), or ``nw.Items(pool)`` (every option is measured on the same questions, inputs or seeds,
-            in
-            one random order). Default: whatever is recorded first.
+            in one random order). Default: whatever is recorded first.
         errors: How errors behave, ``nw.Errors(...)``: heavy tails, a floor, extra scatter, scatter of
             readings. Default: normal errors, as large as error bars say.
         scale: ``"log"`` where ratios matter (times, costs, throughputs): values, which must be above 0,

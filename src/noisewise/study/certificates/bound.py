@@ -326,8 +326,6 @@ def fingerprint(analysis: Analysis) -> str:
     }
     digest = hashlib.sha256(json.dumps([question, now], sort_keys=True, default=vars).encode())
     digest.update(state.added_features)
-    names = sorted(state.told.names() - FILED)
-    told = [state.told.column(name) for name in names]
-    rows = [repr(row) for row in zip(*told, strict=True)]
-    digest.update("\n".join([repr(names), *sorted(rows[number - 1] for number in columns.number)]).encode())
+    texts = state.told.texts(FILED)
+    digest.update("\n".join(sorted(texts[number - 1] for number in columns.number.tolist())).encode())
     return digest.hexdigest()[:32]

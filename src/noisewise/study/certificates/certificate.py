@@ -8,28 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from noisewise.core.strict_json import strict_json
 from noisewise.core.text import as_html, counted, ordinal, percent, some_of
+from noisewise.study.certificates.claims import NOTHING, REACHED, UNDECIDED
 from noisewise.study.log.model_choice import ANY_TIME, ONCE
 from noisewise.study.telling.scale import LOG, ValueScale
 
 if TYPE_CHECKING:
     from noisewise.study.study import Study
-
-#: Verdicts, from the least that may be said to the most.
-NOTHING = "nothing"  # no option was measured, or every option is excluded
-WITHHELD = "withheld"  # something contradicts the assumptions: no bound holds
-UNBOUNDED = "unbounded"  # an option leads, but some options cannot be compared with it yet
-UNDECIDED = "undecided"  # there is a bound, and it exceeds every estimated difference
-BOUNDED = "bounded"
-REACHED = "reached"  # the bound is at most eps
-#: The same for people, in two or three words.
-IN_WORDS = {
-    NOTHING: "Nothing to say yet",
-    WITHHELD: "No certificate at this moment",
-    UNBOUNDED: "No bound yet",
-    UNDECIDED: "Too early to tell",
-    BOUNDED: "Not close enough yet",
-    REACHED: "Close enough",
-}
 
 
 class WithLeague:
@@ -87,7 +71,7 @@ class Certificate(WithLeague):
     data: str  # hash of specification and measurements
     approximate: tuple[str, ...] = ()  # reasons why the confidence holds only approximately
     head: str = ""  # the last hash of the log's chain: it stands for every event so far
-    verdict: str = NOTHING  # see `noisewise.study.certificates.certificate`
+    verdict: str = NOTHING  # see `noisewise.study.certificates.claims`
     largest_estimate: str | None = None  # whose estimate is largest (goal "min": smallest), if comparable
     largest_estimate_value: float | None = None
     rank: int | None = None  # of the option, by estimate, among those that can be compared

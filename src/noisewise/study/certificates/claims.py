@@ -11,18 +11,27 @@ import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.selection import Mask
-from noisewise.study.certificates.certificate import BOUNDED as BOUNDED
-from noisewise.study.certificates.certificate import IN_WORDS as IN_WORDS
-from noisewise.study.certificates.certificate import NOTHING as NOTHING
-from noisewise.study.certificates.certificate import REACHED as REACHED
-from noisewise.study.certificates.certificate import UNBOUNDED as UNBOUNDED
-from noisewise.study.certificates.certificate import UNDECIDED as UNDECIDED
-from noisewise.study.certificates.certificate import WITHHELD as WITHHELD
 
 if TYPE_CHECKING:
     from noisewise.study.certificates.bound import Recommended
     from noisewise.study.models.analysis import Analysis
 
+#: Verdicts, from the least that may be said to the most.
+NOTHING = "nothing"  # no option was measured, or every option is excluded
+WITHHELD = "withheld"  # something contradicts the assumptions: no bound holds
+UNBOUNDED = "unbounded"  # an option leads, but some options cannot be compared with it yet
+UNDECIDED = "undecided"  # there is a bound, and it exceeds every estimated difference
+BOUNDED = "bounded"
+REACHED = "reached"  # the bound is at most eps
+#: The same for people, in two or three words.
+IN_WORDS = {
+    NOTHING: "Nothing to say yet",
+    WITHHELD: "No certificate at this moment",
+    UNBOUNDED: "No bound yet",
+    UNDECIDED: "Too early to tell",
+    BOUNDED: "Not close enough yet",
+    REACHED: "Close enough",
+}
 #: What may be said about one option.
 MAY_BE_BEST, RULED_OUT, NOT_KNOWN, EXCLUDED = "may be the best", "ruled out", "not known", "excluded"
 

@@ -251,6 +251,7 @@ class Contents(Sequence[dict[str, Any]]):
         self._rows: list[tuple[Any, ...]] = []  # each begins with its names
         self._layouts: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._texts: dict[str, str] = {}
+        self._said: list[str] = []  # the rows as texts, as far as they were asked for
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -270,6 +271,7 @@ class Contents(Sequence[dict[str, Any]]):
 
     def __setitem__(self, place: int, content: dict[str, Any]) -> None:
         self._rows[place] = self._packed(content)
+        del self._said[place:]
 
     def extend(self, contents: Iterable[dict[str, Any]]) -> None:
         """Keep more of them."""
@@ -278,6 +280,15 @@ class Contents(Sequence[dict[str, Any]]):
     def names(self) -> set[str]:
         """Every name that any of them has."""
         return set().union(*self._layouts)
+
+    def texts(self, without: Collection[str]) -> list[str]:
+        """What each says under all names but these, which are the same at every call."""
+        for row in self._rows[len(self._said) :]:
+            named = sorted(zip(row[0], row[1:], strict=True), key=lambda pair: pair[0])
+            self._said.append(
+                repr([pair for pair in named if pair[1] is not None and pair[0] not in without])
+            )
+        return self._said
 
     def column(self, name: str) -> list[Any]:
         """What each has under a name, None where there is nothing."""

@@ -26,9 +26,9 @@ from noisewise.charts.svg import (
     scale_of,
 )
 from noisewise.core.text import about, aligned, counted, in_unit, percent
-from noisewise.study.certificates.certificate import UNBOUNDED, Certificate
+from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import residuals_to_show
-from noisewise.study.certificates.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT
+from noisewise.study.certificates.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT, UNBOUNDED
 from noisewise.study.log.specification import Specification
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth

@@ -19,7 +19,8 @@ import numpy as np
 import polars as pl
 
 from noisewise.core.text import in_unit
-from noisewise.study.certificates.certificate import UNDECIDED, Certificate
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.claims import UNDECIDED
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import display_errors, only_differences
 

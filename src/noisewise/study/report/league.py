@@ -12,7 +12,8 @@ import polars as pl
 from noisewise.core.checks import nearest
 from noisewise.core.strict_json import plain
 from noisewise.core.text import percent, printable
-from noisewise.study.certificates.certificate import UNBOUNDED, Certificate
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.claims import UNBOUNDED
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis

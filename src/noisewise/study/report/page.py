@@ -17,7 +17,9 @@ import polars as pl
 
 from noisewise.core.text import counted, in_unit, percent
 from noisewise.core.version import __version__
-from noisewise.study.certificates.certificate import (
+from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.check import Check
+from noisewise.study.certificates.claims import (
     BOUNDED,
     IN_WORDS,
     NOTHING,
@@ -25,9 +27,7 @@ from noisewise.study.certificates.certificate import (
     UNBOUNDED,
     UNDECIDED,
     WITHHELD,
-    Certificate,
 )
-from noisewise.study.certificates.check import Check
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis

@@ -23,7 +23,7 @@ from noisewise.study.tables.cells import (
     looks_numeric,
     read_numbers,
 )
-from noisewise.study.tables.grid import ENDINGS, split_sheet
+from noisewise.study.tables.grid import ENDINGS, readings_of_options, split_sheet
 from noisewise.study.tables.names import columns_called, key_of, split_unit
 from noisewise.study.tables.numbers import split_cell
 from noisewise.study.tables.readings import scale_of
@@ -198,6 +198,8 @@ def understand(
         from noisewise.study.telling.readouts import understood_of
 
         return understood_of(source, words)
+    if isinstance(source, Mapping) and (readings := readings_of_options(source)) is not None:
+        source, allow_missing_se = pl.DataFrame(readings), True
     if decimal is not None:
         check_choice("decimal", decimal, (".", ","))
     ignore = [ignore] if isinstance(ignore, str) else ignore
