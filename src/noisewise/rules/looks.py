@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.blocks import Floats, routines
+from noisewise.core.blocks import Floats, Mask, routines
 from noisewise.core.model import CANCELLED, DenseModel
-from noisewise.core.selection import Mask
 
 #: Draws at least for each quantile.
 FEWEST_DRAWS = 512
