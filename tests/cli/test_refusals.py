@@ -61,15 +61,9 @@ REFUSED = [
     ("init n.db A B --eps .1 --errors floor=-1", "--errors floor must be a finite number above 0"),
     ("init n.db A B --eps .1 --model linear:1", "--deviation goes with --model linear+deviation"),
     ("init nodir/n.db A B --eps .1", "STORE must be in a folder that exists"),
-<<<<<<< HEAD
     ("init n.db features.csv --map option=nope --eps .1", "--map option must name columns of OPTIONS"),
     ("init n.db features.csv --map option=name,cost=nope --eps .1", "--map cost must name columns of OPTIONS"),
-    ("init n.db empty.csv --eps .1", "OPTIONS must be a table with a first line of column names; 'empty.csv' is empty."),
-=======
-    ("init n.db features.csv --id nope --eps .1", "--id must name columns of OPTIONS"),
-    ("init n.db features.csv --id name --cost nope --eps .1", "--cost must name columns of OPTIONS"),
     ("init n.db empty.csv --eps .1", "'empty.csv' is empty."),
->>>>>>> cde86958779cb2762f9419cffcf25c1720efaa91
     ("ask s.db -n 0", "-n must be at least 1; got 0."),
     ("ask s.db --sigma -1", "--sigma must be a finite number above 0"),
     ("ask s.db --probe both", "--probe must be one of 'option', 'difference'; got 'both'."),
