@@ -116,6 +116,16 @@ def test_frames_and_mappings_are_read():
     assert nw.read_table(frame).rows[0] == {"option": "x", "value": 1.5}
     table = nw.read_table({"x": [1.5, 1.75, 1.25], "y": [2.5, 2.25]})
     assert table.rows[-1] == {"option": "y", "value": 2.25}
+    named = nw.read_table({"option": ["1", "2"], "value": [1.5, 2.5]})
+    assert named.only.roles == {"option": ("option",), "value": ("value",)}
+
+
+@pytest.mark.parametrize("more", [[], [2.3]])
+def test_a_study_begins_with_readings_by_option(more):
+    study = nw.create_study(results={"x": [1.0, 1.2, 1.1], "y": [2.0, 2.1, 2.2, *more]}, eps=1, looks="once")
+    assert study.options == ["x", "y"]
+    assert study.certificate().option == "y"
+    assert study.certificate().bound == 0.0
 
 
 @pytest.mark.parametrize(
@@ -256,6 +266,10 @@ CLASSES = {
         "variant,week1_users,week1_signups,week2_users,week2_signups\nA,1060,72,1055,77\nB,937,79,1096,90\n",
         {"option": ["variant"], "trials": ["users"], "successes": ["signups"], "block": ["header"]},
     ),
+    "columns of options, and nothing else": (
+        "gcc,clang\n1.02,2.05\n1.21,2.11\n1.13,2.2\n1.1,2.0\n",
+        {"option": ["header"], "value": ["gcc", "clang"]},
+    ),
     "the error of another column by its name": (
         "study,treat1,treat2,lnOR,selnOR\nS1,A,D,-1.01,0.24\nS2,C,B,0.47,0.21\nS3,A,B,-0.35,0.19\nS4,B,C,-0.42,0.2\n",
         {"block": ["study"], "plus": ["treat1"], "minus": ["treat2"], "value": ["lnOR"], "se": ["selnOR"]},
@@ -300,3 +314,8 @@ def test_counts_that_add_up_are_shares_of_their_total():
 def test_the_only_numbers_are_results_even_where_all_options_share_them(name):
     table = nw.read_table({"prompt": [*"aaabbb"], name: [1, 2, 3, 2, 1, 3]})
     assert table.only.roles == {"option": ("prompt",), "value": (name,)}
+
+
+def test_names_with_a_hyphen_are_no_pairs():
+    mixes = [{"": f"mix-{k}", "1": 5.2 + k, "2": 5.5 + k, "3": 5.6 + k} for k in (1, 2, 3)]
+    assert nw.read_table(mixes).readings[0].roles["option"] == ("",)

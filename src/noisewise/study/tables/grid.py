@@ -81,7 +81,7 @@ def read_grids(source: Any, name: str = "standard input") -> list[Grid]:
     if isinstance(source, bytes):
         return _read_text(source, name)
     if isinstance(source, Mapping):
-        readings = _readings_of_options(source)
+        readings = readings_of_options(source)
         return [_grid_of_records(_records(dict(source)) if readings is None else readings)]
     if isinstance(source, list | tuple) and source and all(isinstance(row, Mapping) for row in source):
         return [_grid_of_records([dict(row) for row in source])]
@@ -110,12 +110,20 @@ def write_delimited(table: pl.DataFrame) -> str:
     return written
 
 
-def _readings_of_options(source: Mapping[Any, Any]) -> list[dict[str, Any]] | None:
+#: Columns of a table of measurements, which are no options.
+_TOLD = {"option", "value", "se", "sd", "var", "n", "item", "block", "plus", "minus", "successes", "trials"}
+
+
+def readings_of_options(source: Mapping[Any, Any]) -> list[dict[str, Any]] | None:
     """Rows of ``{option: readings}``, two options or more with numbers alone; else None."""
     plain = {str(name): c.tolist() if hasattr(c, "tolist") else c for name, c in source.items()}
     columns = {name: list(column) for name, column in plain.items() if isinstance(column, Sequence)}
     numbers = [one for column in columns.values() for one in column]
-    if len(columns) < max(2, len(source)) or not all(type(one) in (int, float) for one in numbers):
+    if (
+        len(columns) < max(2, len(source))
+        or {*columns} & _TOLD
+        or not all(type(one) in (int, float) for one in numbers)
+    ):
         return None
     return [{"option": name, "value": one} for name, column in columns.items() for one in column]
 

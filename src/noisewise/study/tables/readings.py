@@ -168,7 +168,8 @@ def _categories(table: Layout) -> list[Column]:
     if not found:  # batch sizes, doses: numbers that were set are the only names
         first = table.columns[0]
         counts = first.numbers_rows and first.there.min() in (0.0, 1.0)
-        spoken = first.whole or all(c.said for c in table.columns[1:])
+        numbers = [c for c in table.columns if c.kind == "number"]
+        spoken = first.whole or (all(c.said for c in table.columns[1:]) and not alike(numbers))
         named = first.says("setting", "ident") or (first.unique and spoken and not counts)
         if first.kind == "number" and named and not first.says("value", "metric", "size", *ERRORS):
             found = [first]
@@ -354,7 +355,11 @@ def _wide(table: Layout) -> list[Candidate]:
             if c not in keys and c.whole and c.n_levels > 2 and any(o.crosses(c) for o in texts)
         ]  # fmt: skip
         people = [c for c in keys if c.kind == "name" and not c.constant]
-        if kind == "item" and people and all(c.said.keys() == {"ident"} and c.unique for c in people):
+        if (
+            kind == "item"
+            and people
+            and all(c.said.keys() == {"ident"} and "id" in words_of(c.name) and c.unique for c in people)
+        ):
             kind = ""  # answers of people, who rate what the columns are about; or of what is tested
         says = {kind: stem or ""} if kind else {}
         head = Column(HEADER, pl.Series(np.repeat(names, table.height)), said=says)
@@ -487,6 +492,8 @@ def _is_pair(c: Column) -> bool:
         return False
     both = [pair for pair in versus(c.levels) if pair]
     sides = [{pair[at] for pair in both} for at in (0, 1)]
+    if all(name.isdigit() for name in sides[1]) and not all(name.isdigit() for name in sides[0]):
+        return False  # mix-1, mix-2
     many = len(sides[0] | sides[1])
     complete = min(map(len, sides)) == 1 or len(both) == many * (many - 1) / 2
     spaced = all(re.search(r"\s\S+\s", cell) for cell in c.levels)

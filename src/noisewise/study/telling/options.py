@@ -131,6 +131,9 @@ def _id_column(table: pl.DataFrame, id: str | None, words: Wording) -> str:
         return table.columns[0]
     listed = ", ".join(repr(name) for name in table.columns)
     results = any(key_of(name) in ("value", "se", "values", "successes") for name in table.columns)
+    texts = [c for c in table.get_columns() if c.dtype == pl.String and not looks_numeric(c)]
+    if not results and len(texts) == 1 and texts[0].is_unique().all():
+        return texts[0].name
     hint = f" If these are results, say {words.results}." if results else ""
     raise ValueError(
         f"`id` must name the column that holds the options' names; the columns are {listed}.{hint}"
