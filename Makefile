@@ -69,8 +69,7 @@ lint: $(STAMP)
 # The verbs in C, built with the address and undefined-behaviour sanitizers, under the tests that call every
 # binding. Unoptimised: that is built four times as fast, and nothing is optimised away that could be wrong.
 SANITIZERS := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-SANITIZED := tests/core/native tests/core/test_independent.py tests/rules/test_vage_races.py \
-	-k "not live_policy or copies"
+SANITIZED := tests/core/native tests/core/test_independent.py tests/rules/test_vage_races.py
 sanitize: $(STAMP) $(VERBS)
 	NOISEWISE_CFLAGS="$(SANITIZERS)" $(BIN)/python setup.py --quiet build --build-base build/sanitized --build-lib build/sanitized/lib
 	LD_PRELOAD=$$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/sanitized/lib \

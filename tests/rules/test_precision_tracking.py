@@ -9,8 +9,7 @@ from scipy import stats
 import noisewise as nw
 from noisewise.core.model import fold, new_model
 from noisewise.rules._precision_tracking import PULL
-from noisewise.rules.comparisons import comparison_quantiles
-from noisewise.rules.looks import Looks, claims_of, delta_at
+from noisewise.rules.looks import Looks, claims_of, comparison_quantiles, delta_at
 
 DELTA = 0.05
 #: Places of what is recorded of every round.

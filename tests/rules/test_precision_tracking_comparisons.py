@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisewise.rules.comparisons import (
+from noisewise.rules.looks import (
     comparison_quantiles,
 )
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from noisewise.actions.oracle_set import OracleSet
 from noisewise.actions.search import N_STARTS
 from noisewise.actions.vertices import Vertices, contrast_values, take
-from noisewise.core.blocks import Floats
-from noisewise.core.selection import TIE, Mask
+from noisewise.core.blocks import Floats, Mask
+from noisewise.core.selection import TIE
 
 Test = Callable[[Floats], Mask]
 

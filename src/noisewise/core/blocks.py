@@ -10,6 +10,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -49,18 +50,12 @@ def one_blas_thread() -> Iterator[None]:
                 _limit.limits.restore_original_limits()
 
 
-class _Limit:
-    """The limit of this process, shared by its threads."""
-
-    def __init__(self) -> None:
-        self.lock, self.users = threading.Lock(), 0
-        self.limits: Any = None
-
-
-_limit = _Limit()
+#: The limit of this process, shared by its threads.
+_limit: Any = SimpleNamespace(lock=threading.Lock(), users=0, limits=None)
 
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Result = TypeVar("Result")
 
 #: Rows handled at a time.

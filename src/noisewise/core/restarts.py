@@ -40,10 +40,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.any_model import LOG_DET, TOLD
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.model import CANCELLED, DenseModel, contrast_widths, spread, theta
 from noisewise.core.radius import RESTARTS, Radius, averaged_at_estimate
-from noisewise.core.selection import Mask
 
 #: Ellipsoids that are longer than 1/√this in some direction, in standard errors, bound nothing there.
 FLAT = 1e-3

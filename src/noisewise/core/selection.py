@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.any_model import SAFEST, AnyModel
-from noisewise.core.blocks import Floats, fits_one_block, row_blocks, workspace
+from noisewise.core.blocks import Floats, Mask, fits_one_block, row_blocks, workspace
 from noisewise.core.model import CANCELLED, NOBODY, contrast_widths, covariance_with, perturbed_means
 from noisewise.core.native.verbs import verb
-
-Mask = NDArray[np.bool_]
 
 #: Values within this share of the winner's own scale count as equal; the lowest index wins. Without it
 #: round-off decides (unit vectors all tie in round one), and differently on every machine. The winner's scale

@@ -40,9 +40,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.checks import check_count, check_not_negative, check_positive
-from noisewise.core.selection import TIE, Mask, first_largest
+from noisewise.core.selection import TIE, first_largest
 from noisewise.rules.bounded import BoundedNoise
 
 #: With more features the cubes that fit into memory are too large to exclude anything.

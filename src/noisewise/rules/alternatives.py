@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.any_model import AnyModel
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.native.verbs import verb
-from noisewise.core.selection import Mask, first_largest
+from noisewise.core.selection import first_largest
 
 Columns = NDArray[np.floating]  # (dim, n)
 Rows = NDArray[np.int64]

@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 
 from noisewise.actions.large_list import LargeList, Rows
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.model import new_dense, place, refresh_all, spread
-from noisewise.core.selection import ROUNDING, TIE, Mask
+from noisewise.core.selection import ROUNDING, TIE
 from noisewise.rules.model import Model
 
 #: Rows at hand: more of them make passes rarer and rounds longer.

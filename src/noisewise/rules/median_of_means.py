@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, routines, row_blocks
+from noisewise.core.blocks import Floats, Mask, routines, row_blocks
 from noisewise.core.model import BATCH, DenseModel, rotate_in, solve_lower, solve_upper, theta
 from noisewise.core.native.verbs import verb
-from noisewise.core.selection import TIE, Mask
+from noisewise.core.selection import TIE
 from noisewise.rules.one_pass import Curvature
 
 #: Blocks that are tried to find the smallest ``√k·t``.

@@ -18,7 +18,7 @@ import numpy as np
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.actions.among import widest_among
 from noisewise.core.any_model import LOG_DET, SAFEST, TOLD, TOTAL_PRECISION
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.model import (
     contrast_widths,
     covariance,
@@ -33,7 +33,6 @@ from noisewise.core.model import (
 from noisewise.core.model import new_model as new_arrays
 from noisewise.core.selection import (
     TIE,
-    Mask,
     drop_ruled_out,
     first_best,
     first_largest,

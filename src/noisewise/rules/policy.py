@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet, OracleSet, set_from
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.checks import check_count, check_number, check_sigma
 from noisewise.core.files import save_arrays
 from noisewise.core.randomness import generator, stream
-from noisewise.core.selection import Mask
 from noisewise.rules.model import KeptCertificate
 from noisewise.rules.rule import ANYTIME, Action, Rule, plain
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.any_model import AnyModel
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.model import CANCELLED, contrast_widths, squared_covariances
 from noisewise.core.native.verbs import verb
-from noisewise.core.selection import ROUNDING, TIE, Mask, first_largest
+from noisewise.core.selection import ROUNDING, TIE, first_largest
 
 #: Rounds over which the running level forgets: trends are slower, an action's turns are faster.
 MEMORY = 20.0

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from noisewise.core.blocks import Mask
 from noisewise.core.model import CANCELLED
 from noisewise.core.restarts import Restarts
-from noisewise.core.selection import Mask
 from noisewise.rules.rule import Rule
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from noisewise.actions import OracleSet
 from noisewise.core.any_model import TOLD
+from noisewise.core.blocks import Mask
 from noisewise.core.checks import check_choice, check_count, check_positive
 from noisewise.core.model import DenseModel, fold, set_theta
 from noisewise.core.radius import Radius
-from noisewise.core.selection import Mask
 from noisewise.rules import huber, median_of_means, one_pass
 from noisewise.rules.rule import ANYTIME, Rule
 

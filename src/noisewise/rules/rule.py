@@ -20,12 +20,11 @@ import numpy as np
 
 from noisewise.actions import ActionSet, OracleSet
 from noisewise.actions.large_list import LargeList
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.checks import check_choice, check_positive
 from noisewise.core.independent import Separate
 from noisewise.core.radius import RADII, Averaged, GivenRadius, Radius, make_radius
 from noisewise.core.randomness import check_seed
-from noisewise.core.selection import Mask
 from noisewise.rules.model import new_model
 
 #: A row number on a list, a vector on an infinite set.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.selection import Mask
+from noisewise.core.blocks import Mask
 from noisewise.study.asking.items import ItemRace, batch_of, check_only_items, with_items
 from noisewise.study.asking.pending import (
     DIFFERENCE,

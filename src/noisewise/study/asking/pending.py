@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.blocks import Floats, Mask
 from noisewise.study.evidence.half_widths import MoreEvidence, SeparateOptions, expected_above
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.state import Job, State

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.checks import check_positive
-from noisewise.core.selection import Mask
 from noisewise.core.version import __version__
 from noisewise.study.asking.race import SHARPNESS
 from noisewise.study.log.specification import RACE, PolicyChoice, Specification

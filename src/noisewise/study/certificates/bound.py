@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.text import counted, some_of
 from noisewise.study.certificates.assumptions import approximations, assumptions, broken_promises
 from noisewise.study.certificates.certificate import Certificate

@@ -25,8 +25,7 @@ from typing import Self
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.blocks import Floats, Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean, sums_of_digits
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.fit import totals

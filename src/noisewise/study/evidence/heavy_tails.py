@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.blocks import Floats, Mask
 from noisewise.study.evidence.kind import DOWN, UP, Kind, LogEvidence, Recorded, log_mean, sums_of_digits
 from noisewise.study.evidence.known import SCALES, WEIGHTS
 from noisewise.study.log.measurements import KINDS, Codes, Columns

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.blocks import Floats, Mask
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.models.fit import pool
 

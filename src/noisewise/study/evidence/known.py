@@ -17,8 +17,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.blocks import Floats, Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean
 from noisewise.study.log.measurements import Codes, Columns
 from noisewise.study.models.fit import pool

@@ -45,8 +45,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.blocks import Floats, Mask
 from noisewise.study.evidence.items import PairedItems
 from noisewise.study.log.items import Items
 from noisewise.study.log.measurements import Codes

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
-from noisewise.core.selection import Mask
+from noisewise.core.blocks import Floats, Mask
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.evidence.heavy_tails import recentred, robust_centres
 from noisewise.study.log.looks import is_once

@@ -48,7 +48,12 @@ class Tuning(NamedTuple):
 #: Its name in a certificate.
 CONTRASTS = "contrasts"
 #: ``c`` times resolution², each with its share of δ; the last is for bounds that are far above eps.
-ELLIPSOIDS = (*(Tuning(scale, scale, 0.24) for scale in (4.0, 1.0, 0.25)), Tuning(0.02, 0.02, 0.03))
+ELLIPSOIDS = (
+    Tuning(4.0, 4.0, 0.24),
+    Tuning(1.0, 1.0, 0.24),
+    Tuning(0.25, 0.25, 0.24),
+    Tuning(0.02, 0.02, 0.03),
+)
 #: ρ and Λ times resolution².
 PAIRS = (Tuning(2.0, 1e9, 0.15), Tuning(2.0, 1e2, 0.1))
 #: Of at most so many options, half-widths are kept: asking needs again what the certificate looked at.

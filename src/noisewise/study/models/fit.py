@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.growing_order import GrowingOrder, Orders
-from noisewise.core.selection import Mask
 from noisewise.study.log.measurements import NO_BLOCK, Codes, Columns
 from noisewise.study.models.solver import (
     GROUND,

@@ -31,11 +31,10 @@ moment of stopping*, averaged over the deviations.
 
 import math
 from statistics import NormalDist
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from noisewise.actions import ActionSet
 from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import Columns
@@ -57,6 +56,9 @@ from noisewise.study.models.variance_components import (
     estimate_one,
     more_scatter,
 )
+
+if TYPE_CHECKING:  # sets of actions are loaded when a rule asks
+    from noisewise.actions import ActionSet
 
 #: κ in units of 2d/eps², and the share of each.
 SCALES, SHARES = np.array([2.0, 0.5, 0.1]), np.array([0.35, 0.4, 0.25])
@@ -175,8 +177,10 @@ class Linear(StudyModel):
         value = "the logarithm of an option's value" if scale.log else "an option's value"
         return [f"{value} is a weighted sum of its features"]
 
-    def actions(self) -> ActionSet:
+    def actions(self) -> "ActionSet":
         """Vectors: features and a level."""
+        from noisewise.actions import ActionSet
+
         return ActionSet(np.column_stack([self.features, np.ones(self.n)]))
 
     def remedy(self, likelihood: Likelihood, sizes: Sizes, sums: Sums) -> Remedy | None:

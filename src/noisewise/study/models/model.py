@@ -11,12 +11,10 @@ be needed costs little: δ enters bounds through its logarithm.
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from noisewise.actions import ActionSet
-from noisewise.actions.finite import IndependentOptions
 from noisewise.core.blocks import Floats
 from noisewise.core.text import number
 from noisewise.study.evidence.half_widths import HalfWidths
@@ -27,6 +25,9 @@ from noisewise.study.models.fit import Fit, Sums
 from noisewise.study.models.one_look import OneLook, SeparateOnce
 from noisewise.study.models.posterior import Knowledge, separate_joint
 from noisewise.study.models.variance_components import Likelihood, Remedy, Sizes, more_scatter
+
+if TYPE_CHECKING:  # sets of actions are loaded when a rule asks
+    from noisewise.actions import ActionSet
 
 #: Shares of δ: pairs of options once some were excluded; pairs with added options.
 CHANGED, ADDED = 0.015, 0.015
@@ -171,8 +172,10 @@ class StudyModel(ABC):
         """Why the confidence is not exact with this model, given the kinds of error bars but known ones."""
         return []
 
-    def actions(self) -> ActionSet:
+    def actions(self) -> "ActionSet":
         """What a policy chooses from."""
+        from noisewise.actions.finite import IndependentOptions
+
         return IndependentOptions(self.n)
 
     def remedy(self, likelihood: Likelihood, sizes: Sizes, sums: Sums) -> Remedy | None:

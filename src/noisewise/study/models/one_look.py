@@ -28,9 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.distributions import chi_square_quantile, f_quantile, normal_quantile, student_quantile
-from noisewise.core.selection import Mask
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.log.specification import OWN, POOLED

@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.distributions import chi_square_quantile, chi_square_tails, f_tails
-from noisewise.core.selection import Mask
 from noisewise.core.text import counted
 from noisewise.study.log.measurements import ALL_READINGS, KINDS, WITHOUT_ERROR_BARS, Columns
 from noisewise.study.log.model_choice import ModelChoice

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.checks import check_number, check_positive
-from noisewise.core.selection import Mask
 from noisewise.study.asking.pending import (
     DIFFERENCE,
     expected_noise,

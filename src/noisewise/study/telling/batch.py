@@ -6,10 +6,9 @@ Parsing takes most of the time (`parsed_table.py`). If somebody else was faster,
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from noisewise.core.blocks import Floats
 from noisewise.core.checks import AMOUNT, VALUE
@@ -19,8 +18,6 @@ from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import TOLD, Job
 from noisewise.study.log.state import State
 from noisewise.study.log.told import Measurement, measurement_of
-from noisewise.study.tables.cells import as_count, read_numbers
-from noisewise.study.tables.sheet import as_texts
 from noisewise.study.telling.error_bars import KNOWN, Bounds
 from noisewise.study.telling.finding import (
     NAMED,
@@ -48,6 +45,9 @@ from noisewise.study.telling.rows import (
 )
 from noisewise.study.telling.scale import LogLimits
 
+if TYPE_CHECKING:  # one measurement is recorded without the library of tables
+    import polars as pl
+
 #: Columns of the tables that are read in bulk, besides value and se.
 _PLAIN = frozenset(("option", "value", "se", "block", "instrument", "key", "by", "note"))
 _TEXTS = ("block", "instrument", "key", "by", "note")
@@ -73,12 +73,17 @@ class Sheet(NamedTuple):
         return all(self.columns[name][row] is None for name in RESULTS if name in self.columns)
 
 
-def sheet_of(frame: pl.DataFrame) -> Sheet:
+def sheet_of(frame: "pl.DataFrame") -> Sheet:
     """The columns of a table that is understood: names as texts, everything else as numbers."""
     return Sheet({name: _cells(frame[name]) for name in frame.columns}, frame.height)
 
 
-def _cells(column: pl.Series) -> Sequence[Any]:
+def _cells(column: "pl.Series") -> Sequence[Any]:
+    import polars as pl
+
+    from noisewise.study.tables.cells import as_count, read_numbers
+    from noisewise.study.tables.sheet import as_texts
+
     name, kind = column.name, ROLE[column.name].kind
     if name == "arm":
         return [_is_arm(cell, row) for row, cell in enumerate(column.to_list(), start=1)]

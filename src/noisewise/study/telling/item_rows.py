@@ -6,7 +6,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from noisewise.core.blocks import Floats
@@ -18,13 +17,13 @@ from noisewise.study.log.items import ROUNDING, Answers, Items, ToldItems
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.state import State
 from noisewise.study.log.told import Measurement, measurement_of
-from noisewise.study.tables.cells import read_numbers
-from noisewise.study.tables.sheet import as_texts
 from noisewise.study.telling.error_bars import ITEMS
 from noisewise.study.telling.finding import NAMED, Watch, find_job, find_option
 from noisewise.study.telling.items import Places, item_name, read_values, write_places, write_values
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # one measurement is recorded without the library of tables
+    import polars as pl
+
     from noisewise.study.telling.understanding import Understood
 
 #: What items bring themselves, or make meaningless.
@@ -186,11 +185,11 @@ COLUMNS = ("option", "item", "value", "job", "by")
 class ItemTable(NamedTuple):
     """A table of items as it was read, before it is compared with a study."""
 
-    option: pl.Series  # texts
+    option: "pl.Series"  # texts
     item: NDArray[np.int64]  # places in ``names``
     value: Floats  # NaN where nothing was filled in
-    job: pl.Series | None
-    by: pl.Series | None
+    job: "pl.Series | None"
+    by: "pl.Series | None"
     names: list[str]  # of the items, in the order of their first rows
 
 
@@ -252,8 +251,12 @@ class TakenItems(MadeOnDemand[Measurement]):
         return iter(())
 
 
-def read_item_table(table: pl.DataFrame) -> ItemTable:
+def read_item_table(table: "pl.DataFrame") -> ItemTable:
     """Check the columns of a table of items."""
+    import polars as pl
+
+    from noisewise.study.tables.sheet import as_texts
+
     for column in table.columns:
         if column not in COLUMNS:
             raise ValueError(
@@ -291,8 +294,12 @@ def read_item_table(table: pl.DataFrame) -> ItemTable:
     )
 
 
-def _values(column: pl.Series) -> Floats:
+def _values(column: "pl.Series") -> Floats:
     """The values, NaN where a cell is empty."""
+    import polars as pl
+
+    from noisewise.study.tables.cells import read_numbers
+
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
     numbers = read_numbers({"value": column}).columns["value"]
@@ -364,6 +371,8 @@ def _check_values(state: State, table: ItemTable, match: bool) -> None:
 
 def _groups(state: State, table: ItemTable, rows: NDArray[np.int64]) -> list[ItemGroup]:
     """Rows of the same option, suggestion and person."""
+    import polars as pl
+
     keys = {"option": table.option, "job": table.job, "by": table.by}
     present = {name: column for name, column in keys.items() if column is not None}
     frame = pl.DataFrame(present).with_row_index("row")[rows]

@@ -27,7 +27,7 @@ from noisewise.study.telling.rows import CONTENT, SAID_AGAIN
 #: Whether rows without keys that equal told ones were measured again: no, all, or those of no known table.
 Repeat = bool | Literal["others"]
 #: All that a content says but lists, which cannot be compared by a hash.
-_SIGNED = tuple(part for part in (*CONTENT, *SAID_AGAIN) if part != "values")
+_SIGNED = tuple(filter("values".__ne__, (*CONTENT, *SAID_AGAIN)))
 #: Where and when something was measured: what differs in it is not the same measurement.
 _WHERE = ("block", "instrument", "at")
 _ANYWHERE = (None,) * len(_WHERE)

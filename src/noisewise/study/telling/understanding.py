@@ -221,6 +221,10 @@ def understand(
     if table is None or not is_sheet(names, map):
         try:
             found = _as_a_whole(source, table, map, ignore, decimal, where, n, words, others)
+            stated = {*(map or {})} & {*ERROR_COLUMNS} and not allow_missing_se
+            if stated and table is not None and found.frame.height == table.frame.height:
+                with table.placed():
+                    _check_errors(found.frame, table, found.sources, words)
             if problem is not None and " cells " in str(problem) and len(found.guesses) == 1:
                 raise problem  # a row was cut or shifted
             return found
@@ -273,7 +277,7 @@ def _declared(
         units = units_of(sources, numbers.percent)
         frame = pl.DataFrame([column.alias(role) for role, column in columns.items()])
         if not allow_missing_se:
-            _check_errors(frame, columns, table, mapped, words)
+            _check_errors(frame, table, sources, words)
     level = level_said([sources["lo"], sources["hi"]]) if {"lo", "hi"} <= sources.keys() else None
     levels = []
     if level is not None and level != 0.95 and "level" not in frame.columns:
@@ -364,9 +368,7 @@ def _ends(cells: pl.Series, source: str, sign: str) -> dict[str, pl.Series]:
     }
 
 
-def _check_errors(
-    frame: pl.DataFrame, columns: Mapping[str, pl.Series], table: ReadTable, mapped: Mapped, words: Wording
-) -> None:
+def _check_errors(frame: pl.DataFrame, table: ReadTable, sources: Mapping[str, str], words: Wording) -> None:
     """Refuse empty cells where the others have error bars, unless they say "none"."""
     present = [role for role in ERROR_COLUMNS if role in frame.columns]
     if not present or "value" not in frame.columns:
@@ -374,14 +376,14 @@ def _check_errors(
     blank = frame.select(
         pl.all_horizontal(pl.col(present).is_null()) & pl.col("value").is_not_null()
     ).to_series()
-    for source in {mapped.sources[role] for role in present}:
+    for source in {sources[role] for role in present if role in sources}:
         if source in table.frame.columns and table.frame.schema[source] == pl.String and blank.any():
             on_purpose = table.frame[source].str.strip_chars().str.to_lowercase() == NO_ERROR
             blank &= ~on_purpose.fill_null(False)
     rows = blank.arg_true().to_list()
     if not rows:
         return
-    what = next((columns[role][rows[0]] for role in PROBES if role in columns), None)
+    what = next((frame[role][rows[0]] for role in PROBES if role in frame.columns), None)
     said = f"row {rows[0] + 1}" + ("" if what is None else f" ({what})")
     more = ", ".join(f"row {row + 1}" for row in rows[1 : NAMED + 1])
     more += f" and {len(rows) - 1 - NAMED} more" if len(rows) > NAMED + 1 else ""
