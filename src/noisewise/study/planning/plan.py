@@ -393,10 +393,11 @@ def _draw(analysis: Analysis, count: int, rng: np.random.Generator, span: float 
 
 
 def least_more(analysis: Analysis) -> int:
-    """Measurements until the sizes that the model estimates have enough degrees of freedom."""
-    model, needed = analysis.state.model, 0
+    """Measurements until scatter, and the sizes that the model estimates, have enough degrees of freedom."""
+    model = analysis.state.model
+    needed = sum(max(0, LEAST_FREEDOM - pool.freedom) for pool in analysis.sigmas.pools)
     if not model.estimates:
-        return 0
+        return needed
     given = analysis.likelihood()
     if "deviation" in model.estimates:
         needed += _options_lacking(analysis, given)
@@ -437,7 +438,7 @@ def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
     for pool in analysis.sigmas.pools:
         if (missing := LEAST_FREEDOM - pool.freedom) > 0:
             more = counted(missing, "degree of freedom")
-            notes.append(f"The scatter of {pool.name} lacks {more}, and measurements with se= add none.")
+            notes.append(f"The scatter of {pool.name} lacks {more}: one for each further one, none with se=.")
     return notes
 
 
