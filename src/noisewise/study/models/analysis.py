@@ -1,6 +1,7 @@
 """What the measurements say at one moment, computed once: standard errors, sums, fits.
 
-All models by name: every module of `noisewise.study.models.kinds` is loaded and registers its class.
+Models are found by name: a module of this package that has a `MODEL` registers it, so that a new one is a
+file.
 """
 
 import functools

@@ -9,8 +9,6 @@ are normal, so by Ville
 
 Where every option's readings scatter in their own way, an option's own standard deviation is what is shown
 and weighed with; bounds do not rest on it (`noisewise.study.evidence.own_scatter`).
-
-Readings whose scatter is each option's own: which they are, and what all of one option say together.
 """
 
 import math
