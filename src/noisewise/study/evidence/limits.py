@@ -3,14 +3,11 @@
 A look at a study of a thousand options needs the reach of every option at every level. They depend on an
 option's own measurements alone, so a measurement changes two rows: one on either side.
 
-How far out the mean of an option may lie before the evidence against it reaches a level.
-
-Reaches of options with known error bars, interpolated in the logarithm of their precision.
-
-With z in units of one standard error, the reach at a level is a smooth function of ``log(N·resolution²)``
-alone. So it is searched at a few precisions in every cell of that axis that a study meets, and interpolated
-by Chebyshev polynomials between them: a study of 10^5 options costs no more searches than one of a hundred.
-What is found is widened by more than interpolation errs (`SAFETY`; a test compares).
+**Interpolation** where error bars are known. With z in units of one standard error, the reach at a level is a
+smooth function of ``log(N·resolution²)`` alone. So it is searched at a few precisions in every cell of that
+axis that a study meets, and interpolated by Chebyshev polynomials between them: a study of 10^5 options costs
+no more searches than one of a hundred. What is found is widened by more than interpolation errs (`SAFETY`; a
+test compares).
 """
 
 import functools

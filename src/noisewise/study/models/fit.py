@@ -1,16 +1,15 @@
-"""Pooled sums: one row per distinct probe, the same to the last bit whatever the order of telling.
+"""Pooled sums, the least-squares fit behind estimates, certificate and check, and the level that is shown.
 
-The least-squares fit behind estimates, certificate and check, the same for every model.
+**Sums** have one row per distinct probe, the same to the last bit whatever the order of recording.
 
-A value in a block is the option's value plus the block's offset, which is unknown and has no prior. Nor have
-options, or the weights of features: what the measurements do not determine has no estimate.
+**The fit** is the same for every model. A value in a block is the option's value plus the block's offset,
+which is unknown and has no prior. Nor have options, or the weights of features: what the measurements do not
+determine has no estimate.
 
-On which level estimates are shown: offsets of blocks make any level as true as another.
-
-Only differences between options mean something where blocks have offsets, so a level has to be chosen, for
-display alone. It is that of the average block: a control whose daily shares average 0.11 is shown at 0.11,
-whichever day the fit sets to 0, and however much more precise the days with small shares are. Measurements
-without a block count as one block.
+**The level.** Only differences between options mean something where blocks have offsets, so a level has to be
+chosen, for display alone. It is that of the average block: a control whose daily shares average 0.11 is shown
+at 0.11, whichever day the fit sets to 0, and however much more precise the days with small shares are.
+Measurements without a block count as one block.
 """
 
 import math

@@ -1,8 +1,8 @@
 """The independent model: every option on its own; blocks and measured differences connect options.
 
-The evidence about options that share nothing, gathered from a study's measurements by their kinds.
-
-Several families of bounds on the same differences, each with its share of the error probability.
+Bounds come from the evidence about each option, from contrasts where something connects options, and from
+items that they share; where several hold, each has its share of the error probability, and the narrowest
+counts.
 """
 
 from collections.abc import Callable, Sequence

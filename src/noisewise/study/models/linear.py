@@ -1,12 +1,12 @@
 """The linear model: an option's value is a weighted sum of its features.
 
-How far differences can be off in the linear models, at every moment (with deviations: when one stops).
+Half-widths hold at every moment (with deviations: when one stops).
 
 **Weights θ.** Offsets of blocks have no prior and are of no interest: all that is used of a block is how its
 values differ from their mean. Given everything before, a new value minus the mean of its block so far is
-normal around ``<x, θ>`` with a known variance 1/w, whatever chose x from such differences. So with
-``V = Σ w·x xᵀ`` and S = V(θ̂ - θ), the noise, ``exp(λᵀS - ½λᵀVλ)`` is a martingale with mean 1 for every λ. It
-stays one averaged over ``λ ~ N(0, 1/κ)`` for several κ, each with its share a:
+normal around ``<x, θ>`` with a known variance 1/w, whatever chose x from such differences. So with ``V = Σ
+w·x xᵀ`` and S = V(θ̂ - θ), the noise, ``exp(λᵀS - ½λᵀVλ)`` is a martingale with mean 1 for every λ. It stays
+one averaged over ``λ ~ N(0, 1/κ)`` for several κ, each with its share a:
 
     M = Σ_q a_q · det(I + V/κ_q)^(-½) · exp(½·Sᵀ(V + κ_q)⁻¹S)  <  1/α     with probability 1 - α (Ville).
 

@@ -1,12 +1,11 @@
-"""What a model of the options' values provides: one class per model, in `noisewise.study.models.kinds`.
+"""What a model of the options' values provides: one class per model, each in a file.
 
 Everything that differs from model to model is a method or an attribute here. No other module asks for a
 model's name: `noisewise.study.models.analysis` finds the class, and `Analysis.model` is an instance of it.
 
-How the error probability of a study is divided among the bounds that may be needed.
-
-It is the same for all studies of a model, so that the order of telling decides nothing. A part that may never
-be needed costs little: δ enters bounds through its logarithm.
+**Shares.** How the error probability is divided among the bounds that may be needed is the same for all
+studies of a model, so that the order of telling decides nothing. A part that may never be needed costs
+little: δ enters bounds through its logarithm.
 """
 
 import math

@@ -7,10 +7,8 @@ whatever comes out: these two are all that a rule needs.
 Values are known up to a shift of all of them, where nothing fixes their level: only differences may be taken
 of what a joint law says.
 
-Worlds: values that the options may have, given the measurements, for plans.
-
-Values are normal around a common mean with an unknown spread; each spread is weighed by how well it agrees
-with the estimates.
+**Draws for plans.** Values are normal around a common mean with an unknown spread; each spread is weighed by
+how well it agrees with the estimates.
 
 *Connected options.* Within a connected part only differences are known, and the level is anybody's guess. In
 the directions of the contrasts' covariance (1/s along each, the level apart) prior and data fall apart into

@@ -8,12 +8,10 @@ the options themselves) is of no interest here and is integrated out with a flat
 
 Sums and solves are those of the fit, so one evaluation costs as much as one fit.
 
-Limits of an estimated size that hold at every moment at once.
-
-An estimate that stopping looks at must not be trusted: where errors are larger than the size, it is 0 now
-and then, and these are the moments at which a certificate would be reached. If τ is the true size, the ratio
-of likelihoods ``L(f·τ)/L(τ)`` is a martingale with mean 1 for every fixed f, and so is a mean of several. By
-Ville
+**Limits** hold at every moment at once. An estimate that stopping looks at must not be trusted: where errors
+are larger than the size, it is 0 now and then, and these are the moments at which a certificate would be
+reached. If τ is the true size, the ratio of likelihoods ``L(f·τ)/L(τ)`` is a martingale with mean 1 for every
+fixed f, and so is a mean of several. By Ville
 
     Σ L(f·τ)/L(τ) over F fractions f  <=  F/δ      at all times, with probability 1 - δ:
 
@@ -21,8 +19,6 @@ a τ that is less likely than parts of itself, by that much, is too large. The l
 limit. (The limit of a pooled scatter is the same with normal likelihoods written out.) With multiples in the
 place of fractions it is a lower limit. The restricted likelihood has the weights integrated out, so that all
 this holds exactly if what to measure does not depend on the values, and nearly otherwise.
-
-What to do about a misfit, as words for people and as arguments of `Study.switch`.
 """
 
 import math

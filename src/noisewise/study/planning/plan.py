@@ -237,9 +237,7 @@ def make_plan(
     count, most, seed = check_count("paths", paths, least=2), check_count("most", most), check_seed(seed)
     some_allowed(state)
     if noise is not None and menu is not None:
-        raise ValueError(
-            "say either `noise=` (levels with their shares) or `menu=` (levels with their costs)."
-        )
+        raise ValueError("say either noise= (levels with their shares) or `menu=` (levels with their costs).")
     items = batch_of(state, None)
     stated = {"noise": noise, "menu": menu, "span": span, "block": block, "batch": batch}
     if items is not None:
@@ -253,7 +251,7 @@ def make_plan(
         assumed = ["coming items are like those so far", f"policy {state.policy.name}"]
     else:
         blocks = coming_blocks(analysis, block, batch)
-        span = state.model.span if span is None else scale.read_span(span)
+        span = None if span is None else scale.read_span(span)
         ways = by_share(analysis, noise) if menu is None else by_cost(menu, scale)
         worlds = np.zeros((0, analysis.n)) if analysis.once else draw_worlds(analysis, count, seed, span)
         made = []
@@ -397,7 +395,7 @@ def _draw(analysis: Analysis, count: int, rng: np.random.Generator, span: float 
 def least_more(analysis: Analysis) -> int:
     """Measurements until scatter, and the sizes that the model estimates, have enough degrees of freedom."""
     model = analysis.state.model
-    needed = sum(max(0, int(LEAST_FREEDOM - pool.freedom)) for pool in analysis.sigmas.pools)
+    needed = sum(max(0, LEAST_FREEDOM - int(pool.freedom)) for pool in analysis.sigmas.pools)
     if not model.estimates:
         return needed
     given = analysis.likelihood()

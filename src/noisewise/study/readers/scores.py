@@ -34,7 +34,7 @@ def choose_one(file: ResultFile, what: str, known: Sequence[str], asked: str | N
             return names[0]
         if not names:
             raise file.refuse(f"it has no {what}.")
-        raise file.refuse(f"it has several {what}s; choose one with `{what}=`: {quoted(names)}.")
+        raise file.refuse(f"it has several {what}s; choose one with {what}=: {quoted(names)}.")
     if asked in names:
         return asked
     raise file.refuse(
@@ -114,7 +114,7 @@ def tell_scores(
         notes.append(
             'Scores that do not lie from 0 to 1 are told as single readings; `how="items"` compares '
             "them item "
-            "by item, in a study with `bounds=`."
+            'by item, in a study with `measure="ratings:LOW,HIGH"`.'
         )
     rows = [_summed(file, scores, option, whole, how, key(option)) for option in _options(scores)]
     return Readout(rows, notes=notes, better=better, of_items=True)

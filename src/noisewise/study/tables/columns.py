@@ -234,6 +234,8 @@ class Column:
         """Whether all levels come with all levels of another column, equally often."""
         if self.unique or other.unique or self.constant or other.constant:
             return False
+        if 0.9 * self.n_levels * other.n_levels > len(self.cells):  # more pairs than rows
+            return False
         often = self.pairs(other)[1]
         return bool(often.size >= 0.9 * self.n_levels * other.n_levels and np.ptp(often) <= 1)
 

@@ -344,6 +344,8 @@ def _checked_lines(content: bytes, skipped: int, sign: str, width: int, name: st
             if found != width and row.strip():
                 raise ValueError(
                     f"line {line} of {name!r} has {found} cells, and the others have {width}: "
+                    ""
+                    ""
                     f"{printable(row[:60].decode(errors='replace').rstrip())!r}."
                 )
     return np.arange(first, first + many, dtype=np.int32)

@@ -11,6 +11,7 @@ from noisewise.study.tables.columns import (
     ERRORS,
     NEITHER,
     RESULT,
+    SOME,
     Column,
     Layout,
     together,
@@ -153,12 +154,15 @@ def shares_of_totals(columns: list[Column]) -> dict[Column, Column]:
     whole = [c for c in columns[:MOST_NUMBERS] if c.whole and c.there.min() >= 0]
     totals = [c for c in whole if c.says("size") and c.said["size"] not in ("total", "totals")]
     totals = [c for c in totals if c.there.size == len(c.cells) and c.there.min() > 1]
-    parts = [c for c in whole if not c.says("size", "rank")]
+    parts = [c for c in whole if not c.says("size", "rank")] if totals else []
     found: dict[Column, Column] = {}
+    sums = np.cumsum(
+        [np.zeros(len(totals[0].cells[:SOME]) if totals else 0), *(c.values[:SOME] for c in parts)], axis=0
+    )
     for first, last in itertools.combinations(range(len(parts) + 1), 2):
-        some = parts[first:last] if last - first > 1 else []
-        sums = np.sum([c.values for c in some], axis=0) if some else None
-        total = next((t for t in totals if sums is not None and (sums == t.values).all()), None)
+        some = parts[first:last]
+        there = sums[last] - sums[first]
+        total = next((t for t in totals if len(some) > 1 and (there == t.values[:SOME]).all()), None)
         found |= {c: total for c in some if total is not None and not c.constant and c not in found}
     return found
 
