@@ -175,9 +175,9 @@ def test_corrections_are_in_the_users_unit() -> None:
 
 
 REFUSED = [
-    ({"value": 0.0}, "value=0 has no logarithm"),
-    ({"value": -3.0, "se": 0.1}, "value=-3 has no logarithm"),
-    ({"values": [1.0, -1.0]}, "value=-1 has no logarithm"),
+    ({"value": 0.0}, "`value=0` has no logarithm"),
+    ({"value": -3.0, "se": 0.1}, "`value=-3` has no logarithm"),
+    ({"values": [1.0, -1.0]}, "`value=-1` has no logarithm"),
     ({"successes": 3, "trials": 5}, "may be 0"),
     ({"value": 10.0, "se": 0.1, "block": "x", "arm": True}, "takes no arms of trials"),
 ]

@@ -19,8 +19,9 @@ speaking: ContextVar[Words] = ContextVar("noisewise words", default=PYTHON)
 #: Parameters that sentences of a study may name.
 NAMES = frozenset((
     "block", "instrument", "se", "var", "sd", "n", "ci", "level", "values", "by", "note", "key", "scatter",
-    "model", "deviation", "extra_scatter", "span", "measure", "errors", "final", "roles", "scale", "eps",
-    "confidence", "budget", "items", "bounds", "goal", "unit", "policy", "seed", "lease", "sigma", "probe",
+    "model", "deviation", "extra_scatter", "span", "measure", "errors", "final", "roles", "noise", "scale",
+    "eps", "confidence", "budget", "items", "bounds", "goal", "unit", "policy", "seed", "lease", "sigma",
+    "probe",
     "successes", "trials", "cost", "store", "name", "repeat", "unknown", "amend", "decimal", "map",
     "features", "id", "menu", "paths", "batch", "out", "what", "verify", "option", "job", "plus", "minus",
     "value", "measurement", "options", "reason", "on", "table", "path", "log",

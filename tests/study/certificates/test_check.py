@@ -70,8 +70,8 @@ def test_readings_that_scatter_differently_must_not_be_pooled():
         together.tell(option="AB"[i % 2], values=values)
         apart.tell(option="AB"[i % 2], values=values, instrument=f"i{i % 2}")
     assert "the scatter within all readings differs" in together.check().problems[0]
-    assert "an instrument= of their own" in together.check().remedies[0]
-    assert 'make the study with errors="scatter=own"' in together.check().remedies[0]
+    assert "an `instrument=` of their own" in together.check().remedies[0]
+    assert 'make the study with `errors="scatter=own"`' in together.check().remedies[0]
     assert apart.check().ok
 
 

@@ -163,7 +163,7 @@ def test_a_log_in_which_they_were_withholds_the_certificate():
 
 
 def test_policies_that_look_at_values_are_refused():
-    with pytest.raises(ValueError, match="must be round_robin or uniform with final=True; got 'race'"):
+    with pytest.raises(ValueError, match="must be round_robin or uniform with `final=True`; got 'race'"):
         once([], policy="race")
     study = once([], policy="uniform")
     with pytest.raises(ValueError, match="got 'vage', which looks at values"):

@@ -170,9 +170,9 @@ def test_options_that_left_do_not_hold_up_the_bound():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"scale": "linear"}, 'needs scale="log"'),
+        ({"scale": "linear"}, 'needs `scale="log"`'),
         ({"errors": "tails=heavy"}, "assumes nothing about tails"),
-        ({"final": True}, "does not go with final=True"),
+        ({"final": True}, "does not go with `final=True`"),
         ({"errors": "extra=0.1"}, "has no error bars"),
     ],
 )

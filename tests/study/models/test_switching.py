@@ -50,7 +50,7 @@ SERVED = {"vage", "vaee", "widest", "uniform", "round_robin", "greedy", "linear_
 
 def test_the_usual_policies_serve_options_with_deviations_and_others_say_so():
     served = set()
-    for name in nw.POLICIES:
+    for name in nw.rules.POLICIES:
         rule = rule_named(name)
         if rule.needs_horizon or rule.sees_sigma == "before" or name == "vaee_as_printed":
             continue

@@ -67,7 +67,7 @@ def test_the_order_is_random_and_depends_on_names_and_seed_alone():
         ),
         ({"option": "A", "items": {}}, TypeError, "`items` must map names of items to values"),
         ({"option": "A", "items": [1, 0]}, TypeError, "`items` must map names of items to values"),
-        ({"option": "A", "items": {"FIRST": 2}}, ValueError, r"must have values from 0 to 1 \(`bounds`"),
+        ({"option": "A", "items": {"FIRST": 2}}, ValueError, r"must have values from 0 to 1 \(`measure`"),
         ({"option": "A", "items": {"FIRST": "1"}}, ValueError, "must have values from 0 to 1"),
         (
             {"option": "A", "items": {"FIRST": None}},
@@ -280,9 +280,9 @@ def test_another_unit_changes_nothing_but_the_unit(pool):
 
 def test_a_study_for_one_look_takes_no_items():
     study = nw.create_study(options=["A", "B"], eps=0.5, final=True)
-    with pytest.raises(ValueError, match="items do not go with final=True"):
+    with pytest.raises(ValueError, match="items do not go with `final=True`"):
         study.tell(option="A", items={"q": 1})
-    with pytest.raises(ValueError, match="`items` go with looks"):
+    with pytest.raises(ValueError, match="does not go with `final=True`"):
         nw.create_study(options=["A", "B"], eps=0.5, final=True, measure=nw.Items(5))
 
 
@@ -290,7 +290,7 @@ def test_items_that_were_changed_in_a_table_are_corrected_together(study):
     first, second, third = study.next_items("A", 3)
     study.tell(option="A", items={first: 1, second: 0})
     table = {"option": ["A"] * 3, "item": [first, second, third], "value": [0, 1, 1]}
-    with pytest.raises(ValueError, match=r"row 1: item .*m-1.*; row 2: item .*say why with amend="):
+    with pytest.raises(ValueError, match=r"row 1: item .*m-1.*; row 2: item .*say why with `amend="):
         study.tell_many(table)
     taken = study.tell_many(table, amend="marked anew")
     assert ([one.id for one in taken.amended], len(taken), taken.items) == (["m-1"], 1, 1)

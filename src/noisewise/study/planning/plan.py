@@ -237,7 +237,9 @@ def make_plan(
     count, most, seed = check_count("paths", paths, least=2), check_count("most", most), check_seed(seed)
     some_allowed(state)
     if noise is not None and menu is not None:
-        raise ValueError("say either noise= (levels with their shares) or `menu=` (levels with their costs).")
+        raise ValueError(
+            "say either `noise=` (levels with their shares) or `menu=` (levels with their costs)."
+        )
     items = batch_of(state, None)
     stated = {"noise": noise, "menu": menu, "span": span, "block": block, "batch": batch}
     if items is not None:

@@ -90,12 +90,12 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
     question, kind = state.specification, content["kind"]
     if job is not None and job.items and kind == NONE:
         raise ValueError(
-            f"{where}{job.id} asks for {len(job.items)} items: tell `items=`{{{job.items[0]!r}: ...}} (or a "
+            f"{where}{job.id} asks for {len(job.items)} items: tell `items={{{job.items[0]!r}: ...}}` (or a "
             "table with a column item); a number without error bar says nothing about them."
         )
     if question.items is not None and kind == NONE:
         raise ValueError(
-            f"{where}this study measures options on its items: tell `items=`{{...}} (or a table with a "
+            f"{where}this study measures options on its items: tell `items={{...}}` (or a table with a "
             "column item); a number without error bar says nothing about them. Others need `se=`."
         )
     if question.measure is not None and kind not in SUITED[question.measure][0]:
