@@ -395,7 +395,7 @@ def _draw(analysis: Analysis, count: int, rng: np.random.Generator, span: float 
 def least_more(analysis: Analysis) -> int:
     """Measurements until scatter, and the sizes that the model estimates, have enough degrees of freedom."""
     model = analysis.state.model
-    needed = sum(max(0, LEAST_FREEDOM - pool.freedom) for pool in analysis.sigmas.pools)
+    needed = sum(max(0, LEAST_FREEDOM - int(pool.freedom)) for pool in analysis.sigmas.pools)
     if not model.estimates:
         return needed
     given = analysis.likelihood()
