@@ -222,19 +222,18 @@ def catalogue(rng: Rng, confidence: float) -> Game:
 def linear(
     rng: Rng, confidence: float, *, ratio: float = 1.0, with_blocks: bool = False, deviation: float = 0.0
 ) -> Game:
-    """Options in two features, the span as tight as can be; two are measured that much more precisely."""
+    """Options in two features; two are measured that much more precisely."""
     n = 12
     features = rng.normal(size=(n, 2))
     values = features @ rng.normal(size=2)
     values *= 3.0 * EPS / float(np.ptp(values))
-    span = float(np.ptp(values)) * (1.0 + 1e-9) + 8.0 * deviation
     values = values + deviation * rng.standard_normal(n)
     truth = {f"o{k}": float(value) for k, value in enumerate(values)}
     table = pl.DataFrame({"id": list(truth), "a": features[:, 0], "b": features[:, 1]})
     model: dict[str, Any] = {"model": "linear"}
     if deviation:
-        model = {"model": "linear+deviation", "deviation": deviation}
-    study = nw.create_study(options=table, eps=EPS, span=span, confidence=confidence, **model)
+        model = {"model": f"linear+deviation:{deviation}"}
+    study = nw.create_study(options=table, eps=EPS, confidence=confidence, **model)
     spoiler, offsets, told = Spoiler(study, truth, rng), rng.normal(0.0, 20.0, 60), iter(range(60))
 
     def step(certificate: nw.Certificate) -> None:

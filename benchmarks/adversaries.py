@@ -48,8 +48,8 @@ WORLDS: dict[str, World] = {
     "exclusions and additions": World(
         worlds.catalogue, "options leave at lucky moments; better and worse ones come"
     ),
-    "linear, tight span": World(worlds.linear, "two features, the span exactly as large as the truth"),
-    "linear, tight span, blocks": World(
+    "linear": World(worlds.linear, "two features"),
+    "linear, blocks": World(
         partial(worlds.linear, with_blocks=True), "the same with a new offset after every six"
     ),
     "linear, two options precise, 1e6": World(

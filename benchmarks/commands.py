@@ -83,7 +83,12 @@ class SimulatedMachine:
 MACHINES = {
     "a quiet machine": {"scatter": 0.015, "drift": 0.003, "outliers": (0.01, 0.3)},
     "a laptop": {"scatter": 0.03, "drift": 0.01, "outliers": (0.04, 0.5)},
-    "a shared runner": {"scatter": 0.04, "drift": 0.02, "outliers": (0.1, 0.8), "skew": 0.03},
+    "a shared runner": {
+        "scatter": 0.04,
+        "drift": 0.02,
+        "outliers": (0.1, 0.8),
+        "skew": 0.03,
+    },
 }
 
 

@@ -89,10 +89,9 @@ class World:
             values = features @ rng.normal(size=2)
             values *= 3.0 * EPS / float(np.ptp(values))
             table |= {"a": features[:, 0], "b": features[:, 1]}
-            more["span"] = 3.0 * EPS * (1.0 + 1e-9)
         if line.model == "linear+deviation":
             values = values + DEVIATION * rng.standard_normal(OPTIONS)
-            more |= {"span": 3.0 * EPS + 8.0 * DEVIATION, "deviation": DEVIATION}
+            more |= {"model": f"linear+deviation:{DEVIATION}"}
         self.values = values
         self.offsets = rng.normal(20.0, 20.0, MEASUREMENTS)
         self.study = nw.create_study(options=table, model=line.model, eps=EPS, confidence=confidence, **more)

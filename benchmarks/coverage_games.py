@@ -152,7 +152,9 @@ def readings(rng: Rng, *, scatter: str) -> Game:
         told = {"option": f"o{option}", "values": (values[option] + errors).tolist()}
         return Result(told, option, float(errors.mean()), float(sizes[option] ** 2) / number)
 
-    return Game({"options": names(), "eps": EPS, "scatter": scatter}, values, measure, safe=ANY_LAW)
+    return Game(
+        {"options": names(), "eps": EPS, "errors": nw.Errors(scatter=scatter)}, values, measure, safe=ANY_LAW
+    )
 
 
 def bounded(rng: Rng) -> Game:
@@ -168,13 +170,15 @@ def bounded(rng: Rng) -> Game:
         told = {"option": f"o{option}", "values": got.tolist()}
         return Result(told, option, float(got.mean()) - mean, float(variance))
 
-    return Game({"options": names(), "eps": 0.15, "bounds": (0.0, 1.0)}, values, measure, safe=ANY_LAW)
+    return Game(
+        {"options": names(), "eps": 0.15, "measure": nw.Ratings(0.0, 1.0)}, values, measure, safe=ANY_LAW
+    )
 
 
 @functools.cache
 def pool_order(pool: int) -> list[str]:
     """The order that a study gives to this many items."""
-    study = nw.create_study(options=names(), eps=EPS, items=[f"q{k}" for k in range(pool)])
+    study = nw.create_study(options=names(), eps=EPS, measure=nw.Items([f"q{k}" for k in range(pool)]))
     return list(study.next_items("o0", pool))
 
 
@@ -239,16 +243,15 @@ def differences(rng: Rng) -> Game:
 
 
 def linear(rng: Rng, *, deviation: float = 0.0) -> Game:
-    """Options in two features, the span exactly as large as the truth without deviations."""
+    """Options in two features, with or without deviations."""
     n = 8
     features = np.random.default_rng(int(rng.integers(FEATURE_TABLES))).normal(size=(n, 2))
     values = features @ rng.normal(size=2)
     values *= 3.0 * EPS / float(np.ptp(values))
     table = {"id": names(n), "a": features[:, 0].tolist(), "b": features[:, 1].tolist()}
-    question: dict[str, Any] = {"options": table, "id": "id", "eps": EPS, "model": "linear"}
-    question["span"] = 3.0 * EPS * (1.0 + 1e-9) + 8.0 * deviation
+    question: dict[str, Any] = {"options": table, "roles": {"option": "id"}, "eps": EPS, "model": "linear"}
     if deviation:
-        question |= {"model": "linear+deviation", "deviation": deviation}
+        question |= {"model": f"linear+deviation:{deviation}"}
         values = values + deviation * rng.standard_normal(n)
 
     def measure(option: int, weight: float) -> Result:

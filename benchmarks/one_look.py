@@ -84,7 +84,11 @@ def readings(counts: list[int], scatters: list[float]) -> Measure:
             for k, value in enumerate(values):
                 drawn = value + scatter * rng.standard_normal(counts[k % len(counts)])
                 squares = float(((drawn - drawn.mean()) ** 2).sum())
-                about = {"readings": drawn.size, "scatter": squares, "instrument": f"i{tool}"}
+                about = {
+                    "readings": drawn.size,
+                    "errors": nw.Errors(scatter=squares),
+                    "instrument": f"i{tool}",
+                }
                 told.append(_body(k, drawn.mean(), kind="readings", **about))
         return told
 
@@ -156,8 +160,8 @@ def _in_blocks(
     ]
 
 
-LINEAR = {"model": "linear", "span": 40.0}
-DEVIATION = {"model": "linear+deviation", "span": 60.0, "deviation": 1.0}
+LINEAR = {"model": "linear"}
+DEVIATION = {"model": "linear+deviation:1.0"}
 LINES = (
     Line("known, equal error bars", known([1.0])),
     Line("known, unequal error bars", known([0.3, 1.0, 2.0, 0.7, 1.5])),
@@ -200,7 +204,7 @@ class Kind:
         table: dict[str, Any] = {"id": [_name(k) for k in range(line.options)]}
         if line.question:
             table |= {name: self.features[:, at] for at, name in enumerate("abc")}
-        study = nw.create_study(options=table, eps=0.5, confidence=confidence, looks="once", **line.question)
+        study = nw.create_study(options=table, eps=0.5, confidence=confidence, final=True, **line.question)
         self.once: Specification = study.specification
         self.any: Specification = replace(study.specification, looks=None)
         self.deviates = "deviation" in line.question

@@ -4,6 +4,7 @@ It is run by the Python of either version (see `benchmarks.beside_oracle`) and i
 NumPy. The same seed is the same world and the same noise; what is measured is what `ask` says.
 """
 
+import inspect
 import json
 import sys
 import time
@@ -61,6 +62,30 @@ class Played(NamedTuple):
     seconds: float
 
 
+def made(**question: Any) -> Any:
+    """The study that a question of 0.2.0 makes; this version needs no span."""
+    if "span" in inspect.signature(nw.create_study).parameters:
+        return nw.create_study(**question)
+    asked = dict(question)
+    asked.pop("span", None)
+    low, high = asked.pop("bounds", (None, None))
+    if "items" in asked:
+        asked["measure"] = nw.Items(asked.pop("items"), low, high)
+    elif low is not None:
+        asked["measure"] = nw.Ratings(low, high)
+    if (noise := asked.pop("noise", None)) == "symmetric":
+        asked["measure"] = "rounds"
+    elif noise is not None:
+        asked["errors"] = nw.Errors(tails=noise)
+    if (scatter := asked.pop("scatter", None)) is not None:
+        asked["errors"] = nw.Errors(scatter=scatter)
+    if (deviation := asked.pop("deviation", None)) is not None:
+        asked["model"] = f"{asked['model']}:{deviation}"
+    if (id := asked.pop("id", None)) is not None:
+        asked["roles"] = {"option": id}
+    return nw.create_study(**asked)
+
+
 def begin(world: World, values: Any, features: Any, names: list[str]) -> Any:
     """The study."""
     more: dict[str, Any] = {"eps": world.eps}
@@ -77,7 +102,7 @@ def begin(world: World, values: Any, features: Any, names: list[str]) -> Any:
         more |= {"items": [f"q{k}" for k in range(500)], "seed": 0}
     if world.kind == "rounds":
         more |= {"noise": "symmetric", "scale": "log", "goal": "min"}
-    return nw.create_study(options=options, **more)
+    return made(options=options, **more)
 
 
 def measured(world: World, value: float, rng: np.random.Generator) -> dict[str, Any]:
@@ -154,7 +179,7 @@ def times(kind: str, n: int) -> dict[str, float]:
     rng = np.random.default_rng([n, len(kind)])
     values, names = rng.standard_normal(n), [f"o{j:04d}" for j in range(n)]
     more: dict[str, Any] = {"heavy": {"noise": "heavy"}, "bounded": {"bounds": (0, 1)}}.get(kind, {})
-    study = nw.create_study(options=names, eps=0.5, **more)
+    study = made(options=names, eps=0.5, **more)
     option = np.concatenate([np.arange(n), rng.integers(n, size=2 * n)])
     table: dict[str, Any] = {"option": [names[j] for j in option]}
     if kind == "counts":

@@ -1,5 +1,6 @@
 """Looks at studies in turn, as asked on standard input: run by the Python of this tree and of 0.2.0."""
 
+import inspect
 import json
 import sys
 import time
@@ -14,6 +15,8 @@ from threadpoolctl import threadpool_limits
 import noisewise as nw
 
 DIM, EPS, SE = 5, 0.3, 0.5
+#: Whether this is 0.2.0, in which linear models need a span.
+OLD = "span" in inspect.signature(nw.create_study).parameters
 
 
 def measured_study(case: dict[str, Any]) -> tuple[Any, Callable[[], object]]:
@@ -23,9 +26,10 @@ def measured_study(case: dict[str, Any]) -> tuple[Any, Callable[[], object]]:
     question: dict[str, Any] = {"options": names}
     if case["model"] != "independent":
         table = {"id": names, **{f"x{j}": features[:, j] for j in range(DIM)}}
-        question = {"options": table, "id": "id", "model": case["model"], "span": 20.0}
+        question = {"options": table, "model": case["model"]}
+        question |= {"id": "id", "span": 20.0} if OLD else {"roles": {"option": "id"}}
     if case["model"] == "linear+deviation":
-        question["deviation"] = 0.3
+        question |= {"deviation": 0.3} if OLD else {"model": "linear+deviation:0.3"}
     study = nw.create_study(eps=EPS, seed=1, **question)
     rows = np.concatenate([np.arange(n), rng.integers(n, size=max(0, case["measured"] - n))])
     if block:

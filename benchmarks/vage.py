@@ -18,7 +18,7 @@ FOLDER = Path(os.environ.get("NOISEWISE_ARENA_DIR", Path(tempfile.gettempdir()) 
 RIVALS = [
     Entry("vagd", "vagd", {}),
     Entry("weighted_oful", "weighted_oful", {}),
-    Entry("weighted_oful(noise=sub-gaussian)", "weighted_oful", {"noise": "sub-gaussian"}),
+    Entry("weighted_oful(noise=sub-gaussian)", "weighted_oful", {"errors": nw.Errors(tails="sub-gaussian")}),
     Entry("linear_thompson", "linear_thompson", {}),
     Entry("top_two_thompson", "top_two_thompson", {}),
     Entry("top_two_thompson(probe=pair)", "top_two_thompson", {"probe": "pair"}),

@@ -60,6 +60,10 @@ if TYPE_CHECKING:
     from noisewise.study.certificates.check import Check as Check
     from noisewise.study.log.jobs import Job as Job
     from noisewise.study.log.told import Measurement as Measurement
+    from noisewise.study.measure import Errors as Errors
+    from noisewise.study.measure import Items as Items
+    from noisewise.study.measure import Ratings as Ratings
+    from noisewise.study.measure import Rounds as Rounds
     from noisewise.study.one_call import pick as pick
     from noisewise.study.planning.plan import Plan as Plan
     from noisewise.study.planning.worth import Worth as Worth
@@ -73,10 +77,13 @@ __all__ = [
     "Certificate",
     "Check",
     "Environment",
+    "Errors",
+    "Items",
     "Job",
     "Measurement",
     "Plan",
     "Policy",
+    "Ratings",
     "Study",
     "Worth",
     "best_of",
@@ -102,7 +109,6 @@ __all__ = [
     "transductive_design",
     "vaee",
     "vagd",
-    "vage",
 ]
 
 #: The names by the module that has them; a test holds that these are the imports above.
@@ -119,6 +125,7 @@ _NAMES = {
     "noisewise.study.certificates.check": "Check",
     "noisewise.study.log.jobs": "Job",
     "noisewise.study.log.told": "Measurement",
+    "noisewise.study.measure": "Errors Items Ratings Rounds",
     "noisewise.study.one_call": "pick",
     "noisewise.study.planning.plan": "Plan",
     "noisewise.study.planning.worth": "Worth",

@@ -21,7 +21,7 @@ def plain(*arguments):
 @pytest.fixture
 def store(tmp_path):
     path = tmp_path / "a.db"
-    study = nw.create_study(path, options={"id": ["A", "B", "C"], "cost": [1.0, 2.0, 1.0]}, eps=0.3, span=4.0)
+    study = nw.create_study(path, options={"id": ["A", "B", "C"], "cost": [1.0, 2.0, 1.0]}, eps=0.3)
     for option, value in (("A", 1.0), ("B", 1.6), ("C", 0.2)):
         study.tell(option=option, value=value, se=0.4, instrument="probe")
     study.tell(option="B", value=1.5, se=0.1, instrument="beam")

@@ -54,7 +54,7 @@ def test_formulas_are_exported_as_texts_and_read_back(tmp_path):
     assert run("export", path, "--what", "measurements").stdout == out.read_text()
     options = tmp_path / "o.csv"
     run("export", path, "--what", "options", "--out", options)
-    again = nw.create_study(options=options, id="option", eps=0.1)
+    again = nw.create_study(options=options, roles={"option": "option"}, eps=0.1)
     assert again.options == study.options
 
 

@@ -60,7 +60,7 @@ def store(tmp_path):
     path = tmp_path / "s.db"
     table = {"id": ["A", "B", "C"], "f": [0.0, 1.0, 2.0], "g": [1.0, 0.0, 1.0]}
     study = nw.create_study(
-        path, options=table, id="id", features=["f", "g"], model="linear", eps=0.5, span=9.0
+        path, options=table, roles={"option": "id"}, features=["f", "g"], model="linear", eps=0.5
     )
     for option, value in (("A", 1.0), ("B", 2.0), ("C", 3.0), ("A", 1.1)):
         study.tell(option=option, value=value, se=0.1)

@@ -140,14 +140,34 @@ def test_columns_come_from_the_study_or_from_the_table():
         Path("seen").unlink()
         return sorted(line.split()[0] for line in lines)
 
-    study = nw.create_study("c.db", options="t.csv", id="name", features=["size", "lr", "kind"], eps=9.0)
+    study = nw.create_study(
+        "c.db",
+        options="t.csv",
+        roles={"option": "name"},
+        model="independent",
+        features=["size", "lr", "kind"],
+        eps=9.0,
+    )
     study.add_options(
         pl.DataFrame({"name": ["E"], "lr": [0.5], "size": [16.5], "kind": ["big"], "cost": [3.0]})
     )
     assert typed("run", "c.db", "--until", "spent", "--budget", 5, "--", "./log", *columns).exit_code == 0
     kept = ["A,0.1,32,big,1.5", "B,0.001,64,small,2", "C,3,8,big,1", "D,4,8,small,1", "E,0.5,16.5,big,3"]
     assert seen() == kept
-    new = ["run", "n.db", "--new", "t.csv", "--id", "name", "--eps", 9, "--until", "spent", "--budget", 4]
+    new = [
+        "run",
+        "n.db",
+        "--new",
+        "t.csv",
+        "--map",
+        "option=name",
+        "--eps",
+        9,
+        "--until",
+        "spent",
+        "--budget",
+        4,
+    ]
     for _ in range(2):
         assert typed(*new, "--", "./log", *columns).exit_code == 0
     assert set(seen()) == set(rows)
@@ -273,7 +293,9 @@ def test_the_command_has_the_threads_that_the_person_gave(monkeypatch):
 
 
 def test_items_are_listed_in_a_file_and_told_by_name():
-    study = nw.create_study("i.db", options=["A", "B"], items=[f"q {k}" for k in range(60)], eps=0.2, seed=0)
+    study = nw.create_study(
+        "i.db", options=["A", "B"], measure=nw.Items([f"q {k}" for k in range(60)]), eps=0.2, seed=0
+    )
     score = f"#!{sys.executable}\nimport json, sys\nitems = open(sys.argv[2], encoding='utf-8').read().splitlines()\nprint('log')\nprint(json.dumps({{item: int(sys.argv[1] == 'B' or int(item[2:]) % 3 == 0) for item in items}}))\n"
     script(score, "score")
     found = plain("run", "i.db", "--json", "--", "./score", "{option}", "{items}")
@@ -293,7 +315,7 @@ def test_differences_are_measured_if_the_command_has_both_options():
 
 
 def test_a_number_without_an_error_bar_goes_by_the_rule_of_the_study():
-    nw.create_study("b.db", options=["A", "B"], bounds=(0, 1), eps=0.4)
+    nw.create_study("b.db", options=["A", "B"], measure=nw.Ratings(0, 1), eps=0.4)
     script('#!/bin/sh\n[ "$1" = B ] && echo 1 || echo 0\n', "coin")
     found = plain("run", "b.db", "--json", "-j", 2, "--", "./coin", "{option}")
     assert found["certificate"]["option"] == "B"
@@ -402,16 +424,15 @@ REFUSED = [
     ("run s.db --reader hyperfine:colour=red -- ./measure {option}", "reader 'hyperfine' has no choice 'colour'"),
     ("run s.db --eps 1 -- ./measure {option}", "--eps goes with --new. A study that exists keeps what it was made with."),
     ("run n.db --new -- ./measure {option}", "--new needs the options, or their table: noisewise run study.db --new A B --eps 0.1 -- ./measure {option}."),
-    ("run n.db --new A B -- ./measure {option}", "--eps (how far below the best is good enough) or --span"),
-    ("run n.db --new A B --span 3 -- ./measure {option}", "--until must be a bound, or spent with a budget: this study has no --eps that certified could mean."),
+    ("run n.db --new A B -- ./measure {option}", "--eps must be given: how far from the best is good enough"),
     ("run n.db --new A B --eps 1 -- ./measure {col:x}", "{col:x} must name a column of the options"),
-    ("run n.db --new t.csv --eps 1 --id name -- ./measure {col:sise}", "{col:sise} must name a column of the options; there are 'name', 'size', 'other'. Did you mean 'size'?"),
-    ("run n.db --new t.csv --eps 1 --id name -- ./measure {col:other}", "{col:other} has no value for option 'B': fill its cell in, or exclude the option."),
-    ("run n.db --new twice.csv --eps 1 --id name -- ./measure {col:size}", "row 2 (line 3): {col:size} of option 'A' is '2', and '1' in another row."),
+    ("run n.db --new t.csv --eps 1 --map option=name -- ./measure {col:sise}", "{col:sise} must name a column of the options; there are 'name', 'size', 'other'. Did you mean 'size'?"),
+    ("run n.db --new t.csv --eps 1 --map option=name -- ./measure {col:other}", "{col:other} has no value for option 'B': fill its cell in, or exclude the option."),
+    ("run n.db --new twice.csv --eps 1 --map option=name -- ./measure {col:size}", "row 2 (line 3): {col:size} of option 'A' is '2', and '1' in another row."),
     ("run s.db --new A B --eps .5 -- ./measure {option}", "study 'study' is there already, and was made with the option 'C' as well: leave --new and its flags out to go on with it, or give another name (--study) or store; `noisewise exclude` takes options out."),
     ("run s.db --new A B C --eps .4 -- ./measure {option}", "study 'study' is there already, and was made with --eps 0.5, and not 0.4: leave --new"),
     ("run s.db --new A B C --eps .5 --policy race:sharpness=40 -- ./measure {option}", "was made with --policy race, and not race with these options"),
-    ("run s.db --new A B C --eps .5 --bounds 0 9 -- ./measure {option}", "was made with --bounds none, and not 0.0 9.0"),
+    ("run s.db --new A B C --eps .5 --measure ratings:0,9 -- ./measure {option}", "was made with --measure none, and not 0.0 9.0"),
     ("run s.db --new A B C --eps 50% --scale log -- ./measure {option}", "was made with --eps 0.5, and not 50 %"),
     ("run s.db --new costs.csv --eps .5 -- ./measure {option}", "study 'study' is there already, and its table of options had other features or costs"),
 ]  # fmt: skip
@@ -454,7 +475,7 @@ def test_the_lines_of_the_page_are_understood():
 
 
 JUNK = ["", " ", "a\nb", "\x1b[2J", "x" * 1500, *shlex.split("nan -1 1e300 0,4 -- { {option} None é * $(id)")]
-FLAGS = shlex.split("-j --until --budget --timeout --retries --on-error --reader -s --eps --id --items")
+FLAGS = shlex.split("-j --until --budget --timeout --retries --on-error --reader -s --eps --map --measure")
 
 
 def test_junk_is_refused_in_one_sentence_or_measured():

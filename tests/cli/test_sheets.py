@@ -80,7 +80,9 @@ def items_store(tmp_path):
     """A study of two options with a pool of twelve items, from a table."""
     pl.DataFrame({"item": [f"q{k}" for k in range(12)]}).write_csv(tmp_path / "questions.csv")
     path = tmp_path / "study.db"
-    done = run("init", path, "A", "B", "--eps", 0.1, "--seed", 0, "--items", tmp_path / "questions.csv")
+    done = run(
+        "init", path, "A", "B", "--eps", 0.1, "--seed", 0, "--measure", f"items:{tmp_path / 'questions.csv'}"
+    )
     assert done.exit_code == 0, done.output
     return path
 

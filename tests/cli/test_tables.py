@@ -100,7 +100,7 @@ def test_a_decimal_comma_is_never_two_error_bars(store, refused, text):
 def test_a_study_is_made_of_one_table(german, tmp_path):
     path = tmp_path / "new.db"
     said = run(
-        "init", path, "--from", german, "--map", MAP, "-f", "Cu", "--model", "linear", "--span", 999
+        "init", path, "--from", german, "--map", MAP, "-f", "Cu", "--model", "linear", "--eps", 1
     ).stdout
     assert "2 options, 3 measurements, linear model" in " ".join(said.split())
     study = nw.load_study(path)
@@ -117,7 +117,7 @@ def test_a_study_from_a_table_is_made_whole_or_not_at_all(refused, tmp_path):
     )
     assert not path.exists()
     table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\nA,3,0.1,1.5\n")
-    message = refused("init", path, "--from", table, "-f", "x", "--model", "linear", "--span", 9)
+    message = refused("init", path, "--from", table, "-f", "x", "--model", "linear", "--eps", 1)
     assert "row 3 (A, line 4): x is 1.5, and 1 in row 1 (line 2); what describes an option must be" in message
     table.write_text("option,value,se\nA,1,0.1\nB,2,0.1\nTotal,3,0.1\n")
     assert "row 3 (line 4): 'Total' looks like a row that sums" in refused(
@@ -128,7 +128,7 @@ def test_a_study_from_a_table_is_made_whole_or_not_at_all(refused, tmp_path):
         "init", path, "--from", table, "--eps", 1
     )
     table.write_text("option,value,se,x\nA,1,0.1,1\nB,2,0.1,2\n")
-    message = refused("init", path, "--from", table, "--ignore", "x", "--model", "linear", "--span", 9)
+    message = refused("init", path, "--from", table, "--ignore", "x", "--model", "linear", "--eps", 1)
     assert "must name the columns of the results that describe options" in message
     assert not path.exists()
 
@@ -146,7 +146,7 @@ def test_differences_items_and_ids_of_a_table_make_studies_too(tmp_path):
     table.write_text("plus,minus,value,se\nA,B,1,0.1\nC,B,2,0.1\n")
     assert plain("init", tmp_path / "d.db", "--from", table, "--eps", 1)["options"] == 3
     table.write_text("alloy,value,se\n03,1,0.1\n3,2,0.1\n")
-    assert plain("init", tmp_path / "i.db", "--from", table, "--id", "alloy", "--eps", 1)["told"] == 2
+    assert plain("init", tmp_path / "i.db", "--from", table, "--map", "option=alloy", "--eps", 1)["told"] == 2
     assert nw.load_study(tmp_path / "i.db").options == ["03", "3"]
     table.write_text("option,item,value\nA,q1,1\nA,q2,0\nB,q1,1\nB,q2,1\n")
     assert plain("init", tmp_path / "q.db", "--from", table, "--eps", 1)["told"] == 2
@@ -186,7 +186,7 @@ def test_options_tables_have_dialects_too(tmp_path):
     table = tmp_path / "o.csv"
     table.write_text("id;x (mm);Kosten\nA;1,5;1.000,5\nB;2,5;2,5\n")
     made = plain(
-        "init", tmp_path / "o.db", table, "-f", "x", "--cost", "Kosten", "--model", "linear", "--span", 9
+        "init", tmp_path / "o.db", table, "-f", "x", "--map", "cost=Kosten", "--eps", 1, "--model", "linear"
     )
     catalogue = nw.load_study(tmp_path / "o.db").specification.catalogue
     assert catalogue.values.tolist() == [[1.5], [2.5]]
@@ -197,7 +197,7 @@ def test_options_tables_have_dialects_too(tmp_path):
 def test_a_decimal_sign_that_options_leave_open_is_asked_for(refused, tmp_path):
     table, path = tmp_path / "o.csv", tmp_path / "o.db"
     table.write_text('id,x\nA,"1,234"\nB,"2,345"\n')
-    given = ("init", path, table, "-f", "x", "--model", "linear", "--span", 9)
+    given = ("init", path, table, "-f", "x", "--model", "linear", "--eps", 1)
     assert "row 1 (line 2): '1,234' in column 'x' is 1.234" in refused(*given)
     assert "say --decimal , or --decimal ." in refused(*given)
     assert run(*given, "--decimal", ",").exit_code == 0
@@ -216,7 +216,7 @@ def test_results_in_the_place_of_options_are_shown_the_way(refused, tmp_path):
 
 def test_init_without_options_or_table_says_what_it_needs(refused, tmp_path):
     assert "init needs OPTIONS, or --from TABLE" in refused("init", tmp_path / "n.db", "--eps", 1)
-    assert "--network and --arms go with --from" in refused(
+    assert "--map may name option and cost where there are no results" in refused(
         "init", tmp_path / "n.db", "A", "B", "--map", "value=x", "--eps", 1
     )
 
@@ -226,14 +226,14 @@ def test_in_python_a_study_is_made_of_results_as_well(tmp_path):
         {"alloy": ["A", "B", "A"], "HV": [1.0, 2.0, 3.0], "err": [0.1, 0.1, 0.1], "x": [1, 2, 1]}
     )
     study = nw.create_study(
-        results=frame, map={"option": "alloy", "value": "HV", "se": "err"}, features=["x"], eps=1.0
+        results=frame, roles={"option": "alloy", "value": "HV", "se": "err"}, features=["x"], eps=1.0
     )
     assert study.options == ["A", "B"]
     assert study.n_measurements == 3
     with pytest.raises(TypeError, match="`options` must be given, or `results`"):
         nw.create_study(eps=1.0)
     mapped = {"option": "alloy", "value": "HV", "se": "err"}
-    both = nw.create_study(options=["C", "B", "A"], results=frame, eps=1.0, map=mapped, ignore=["x"])
+    both = nw.create_study(options=["C", "B", "A"], results=frame, eps=1.0, roles=mapped, ignore=["x"])
     assert both.options == ["C", "B", "A"]
 
 

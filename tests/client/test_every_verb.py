@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the server is an extra")
 
 from tests.support.servers import in_thread
+from tests.support.studies_in_time import study_at
 from tests.support.study_calls import CALLS, KINDS, NOW, log_of, outcome
 
 import noisewise as nw
@@ -53,8 +54,8 @@ def both(tmp_path):
     with in_thread(app) as address:
 
         def make(name, **question):
-            here = nw.create_study(tmp_path / "here.db", name=name, clock=lambda: NOW, **question)
-            nw.create_study(tmp_path / "there.db", name=name, clock=lambda: NOW, **question)
+            here = study_at(lambda: NOW, tmp_path / "here.db", name=name, **question)
+            study_at(lambda: NOW, tmp_path / "there.db", name=name, **question)
             return here, nw.load_study(address, name)
 
         yield make

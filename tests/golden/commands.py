@@ -496,12 +496,50 @@ BEST = (
 )  # fmt: skip
 #: Commands that were renamed, or became flags of others, as a function of what was typed behind them.
 RENAMED = {
+    "init": lambda *words: init_in_words(["init", *words]),
+    "run": lambda *words: init_in_words(["run", *words]) if "--new" in words else ["run", *words],
     "policies": lambda *words: ["rules", *words],
     "include": lambda store, option: ["exclude", store, option, "--undo"],
     "fail": lambda store, job, reason: ["release", store, job, "--failed", reason],
     "rebuild": lambda *words: ["restore", *words],
     "restore": lambda backup, store: ["restore", store, backup],
 }
+
+
+def init_in_words(words: list[str]) -> list[str]:
+    """The flags of `init`, and of `run --new`, that were there, in the words of today."""
+    flags = [words.pop(0)]
+    roles, errors, bounds, pool, deviation = [], [], "", "", ""
+    while words:
+        word = words.pop(0)
+        if word in ("--span", "--lease"):
+            words.pop(0)
+        elif word in ("--id", "--cost"):
+            roles.append(f"{'option' if word == '--id' else 'cost'}={words.pop(0)}")
+        elif word in ("--extra-scatter", "--noise-floor", "--scatter", "--noise"):
+            names = {"--extra-scatter": "extra", "--noise-floor": "floor", "--noise": "tails"}
+            errors.append(f"{names.get(word, 'scatter')}={words.pop(0)}")
+        elif word == "--bounds":
+            bounds = f"{words.pop(0)},{words.pop(0)}"
+        elif word == "--items":
+            pool = words.pop(0)
+        elif word == "--deviation":
+            deviation = words.pop(0)
+        elif word in ("--network", "--arms"):
+            flags += ["--choose", f"layout={word[2:]}"]
+        elif word == "--":
+            flags += [word, *words]
+            break
+        else:
+            flags.append(word)
+    if deviation:
+        flags[flags.index("--model") + 1] += f":{deviation}"
+    measure = f"items:{pool}:{bounds}".rstrip(":") if pool else f"ratings:{bounds}" if bounds else ""
+    added = {"--map": ",".join(roles), "--errors": ",".join(errors), "--measure": measure}
+    more = [part for flag, given in added.items() if given for part in (flag, given)]
+    if "--features" in flags or "-f" in flags:
+        more += [] if "--model" in flags else ["--model", "independent"]
+    return [flags[0], *more, *flags[1:]]
 
 
 def said_by(line: str) -> tuple[int, Any]:

@@ -21,13 +21,12 @@ import numpy as np
 import polars as pl
 
 import noisewise as nw
+from noisewise.study.creation import begin_study
 
 #: When a study begins, in seconds since 1970; every step takes a minute.
 BEGUN, MINUTE = 1_750_000_000.0, 60.0
 #: What is raised when something is refused; anything else is a bug.
 REFUSALS = (ValueError, TypeError, KeyError)
-#: The words of the records and the parameters of `create_study`.
-WORDS = {"range": "bounds", "tails": "noise", "pool": "items"}
 #: A chance below this is as good as none.
 LEAST_CHANCE = 1e-12
 #: How many of the largest residuals a check tells; others may tie with the last.
@@ -49,21 +48,50 @@ def play(case: dict[str, Any]) -> Answer:
     return {"steps": said, "end": player.look(check=True), "next": player.next()}
 
 
+def in_words(asked: dict[str, Any]) -> dict[str, Any]:
+    """A question of the records in the words of `create_study`."""
+    found = dict(asked)
+    found.pop("span", None)  # no model needs it
+    bounds, pool, tails = found.pop("range", None), found.pop("pool", None), found.pop("tails", None)
+    low, high = (None, None) if bounds is None else bounds
+    if tails == "symmetric":
+        found["measure"] = nw.Rounds(low, high)
+        if pool is not None:
+            raise ValueError("rounds have no pool of items")
+    elif pool is not None:
+        found["measure"] = nw.Items(pool, low, high)
+    elif bounds is not None:
+        found["measure"] = nw.Ratings(low, high)
+    names = {"extra_scatter": "extra", "noise_floor": "floor", "scatter": "scatter"}
+    errors = {new: found.pop(old) for old, new in names.items() if old in found}
+    errors |= {"tails": tails} if tails not in (None, "symmetric") else {}
+    if errors:
+        found["errors"] = nw.Errors(**errors)
+    if (deviation := found.pop("deviation", None)) is not None:
+        found["model"] = f"{found.get('model', 'independent')}:{deviation}"
+    found.setdefault("model", "independent")
+    if (looks := found.pop("looks", None)) is not None:
+        found["final"] = {"once": True, "any time": False}.get(looks, looks)
+    return found
+
+
 class Player:
     """One study, in memory, with a clock of its own."""
 
     def __init__(self, question: dict[str, Any]) -> None:
         self._now = BEGUN
-        asked = {WORDS.get(name, name): given for name, given in question.items()}
+        asked = dict(question)
         costs, features = asked.pop("costs", None), asked.pop("features", None)
+        self._lease = asked.pop("lease", None)
         if costs is not None or features is not None:
             asked["options"] = _catalogue(asked["options"], features, costs)
-            asked |= {"id": "option"} | ({} if features is None else {"features": list(features)})
-            asked |= {} if costs is None else {"cost": "cost"}
+            asked |= {} if features is None else {"features": list(features)}
+            asked["roles"] = {"option": "option"} | ({} if costs is None else {"cost": "cost"})
+        asked = in_words(asked)
         if "results" in asked:
             asked["results"] = _table(asked["results"])
         self._has_features, self._has_costs = features is not None, costs is not None
-        self.study = nw.create_study(**asked, clock=lambda: self._now)
+        self.study = begin_study(":memory:", "study", lambda: self._now, **asked)
         self._jobs: list[Any] = []
 
     def step(self, step: dict[str, Any]) -> Answer | None:
@@ -83,7 +111,7 @@ class Player:
             return {"refused": True}
 
     def _ask(self, se: Any = None, **asked: Any) -> Answer:
-        jobs = self.study.ask(sigma=se, **asked)
+        jobs = self.study.ask(sigma=se, **{"lease": self._lease, **asked})
         self._jobs += jobs
         return {"jobs": [_job(job) for job in jobs]}
 
@@ -136,7 +164,9 @@ class Player:
         self.study.add_options(_catalogue(options, features, costs) if described else options)
 
     def _switch(self, **to: Any) -> None:
-        self.study.switch(**to)
+        looks = to.pop("looks", None)
+        to.pop("span", None)  # no model needs it
+        self.study.switch(**to, **({} if looks is None else {"final": looks == "once"}))
 
     def _policy(self, name: str, **options: Any) -> None:
         self.study.set_policy(name, **options)

@@ -17,8 +17,8 @@ API = "/api/v1/studies"
 TABLE = "option,value,se,key\nE,0.2,0.2,e1\nF,2,0.1,f1\n"
 #: What is typed behind the store, and the request that does the same.
 STORY = [
-    ("init A B C D --eps 0.1 --span 5 -s tea", "POST", "",
-     {"name": "tea", "options": ["A", "B", "C", "D"], "eps": 0.1, "span": 5.0}),
+    ("init A B C D --eps 0.1 -s tea", "POST", "",
+     {"name": "tea", "options": ["A", "B", "C", "D"], "eps": 0.1}),
     ("ask", "POST", "/tea/asks", {}),
     ("tell ask-1 1.0 --se 0.1", "POST", "/tea/tells", {"what": "ask-1", "value": 1.0, "se": 0.1}),
     ("tell B 2.34(5)", "POST", "/tea/tells", {"option": "B", "value": "2.34(5)"}),

@@ -7,6 +7,7 @@ import random
 import polars as pl
 import pytest
 from tests.support.effort import effort
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 
@@ -32,7 +33,7 @@ class Fuzzer:
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.study = nw.create_study(options=["A", "B", "C", "007"], eps=0.5, clock=self.clock)
+        self.study = study_at(self.clock, options=["A", "B", "C", "007"], eps=0.5)
         self.now = 1.7e9
 
     def clock(self):
@@ -89,7 +90,7 @@ class Fuzzer:
             lambda: study.add_options(some([["D"], ["E", "F"], pl.DataFrame({"id": [9, 10]})])),
             lambda: study.set_policy(some(["widest", "vage", "uniform", "race"])),
             lambda: study.switch(some([None, "independent"]), extra_scatter=some([0.1, "estimate", 0]),
-                                 span=some([None, 5.0]), reason=some([None, "why"])),
+                reason=some([None, "why"])),
             lambda: study.frame(some(["options", "measurements", "events"])),
         ]  # fmt: skip
 
@@ -121,10 +122,11 @@ def test_every_call_succeeds_or_is_refused_with_one_sentence(seed):
 @pytest.mark.parametrize("seed", range(effort(12, 40)))
 def test_a_study_of_junk_is_made_or_refused(seed):
     fuzzer = Fuzzer(seed)
-    good = {"options": [["A", "B"], {"id": ["A", "B"], "x": [1.0, 2.0]}], "eps": [0.1], "span": [5.0],
-            "model": ["linear", "independent"], "goal": ["min"], "confidence": [0.9], "noise_floor": [0.01],
-            "lease": [60.0], "seed": [3], "name": ["tea"], "features": [["x"]], "cost": ["x"], "id": ["id"],
-            "policy": ["widest"], "deviation": [0.1], "extra_scatter": [0.1]}  # fmt: skip
+    good = {"options": [["A", "B"], {"id": ["A", "B"], "x": [1.0, 2.0]}], "eps": [0.1], "goal": ["min"],
+    "confidence": [0.9],
+            "errors": ["floor=0.01,extra=0.1"], "measure": ["ratings:0,9", "counts"],
+            "seed": [3], "name": ["tea"], "features": [["x"]], "roles": [{"option": "id", "cost": "x"}],
+            "policy": ["widest"], "model": ["linear", "independent", "linear+deviation:0.1"]}  # fmt: skip
     for _ in range(12):
         arguments = {name: fuzzer.some(good[name]) for name in fuzzer.random.sample(sorted(good), 4)}
         arguments = {"options": ["A", "B"], "eps": 1.0} | arguments

@@ -55,7 +55,7 @@ def test_options_described_by_features_share_what_is_measured():
         measured.append(name)
         return 0.5 * int(name), 0.1
 
-    certificate = nw.pick(options, measure, eps=0.5, model="linear", span=10.0)
+    certificate = nw.pick(options, measure, eps=0.5, model="linear")
     assert certificate.option == "11"
     assert len(set(measured)) < len(options)
 
@@ -88,7 +88,7 @@ def test_what_goes_wrong_in_the_function_is_raised():
         nw.pick(["A", "B"], lambda name: 1 / 0, eps=0.5)
     assert isinstance(failure.value.__cause__, ZeroDivisionError)
     certificate = nw.pick(list(TRUTH), lambda name: {"A": 1, "C": 2}[name], eps=0.5, on_error="exclude",
-                          scatter="own", noise_floor=0.01, budget=40)  # fmt: skip
+    errors=nw.Errors(scatter="own", floor=0.01), budget=40)  # fmt: skip
     assert certificate.n_options == 2
 
 
@@ -110,6 +110,6 @@ def test_what_is_no_list_of_options_or_no_function_is_refused():
     with pytest.raises(TypeError, match="mapping to int"):
         nw.pick({"A": 1, "B": 2}, exactly, eps=0.1)
     with pytest.raises(ValueError, match="the same of every option"):
-        nw.pick({"A": {"w": 1}, "B": {"v": 2}}, exactly, eps=0.1, model="linear", span=3)
+        nw.pick({"A": {"w": 1}, "B": {"v": 2}}, exactly, eps=0.1, model="linear")
     with pytest.raises(TypeError, match="function of an option's name"):
         nw.pick(["A", "B"], 3, eps=0.1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 
@@ -15,20 +16,20 @@ POOL = [f"q{k}" for k in range(200)]
 REFUSED = (ValueError, KeyError, TypeError)
 QUESTIONS = {
     "error bars": {"options": NAMES},
-    "bounds": {"options": NAMES, "bounds": (0.0, 1.0)},
-    "own scatter": {"options": NAMES, "scatter": "own"},
-    "pooled": {"options": NAMES, "scatter": "pooled"},
-    "heavy": {"options": NAMES, "noise": "heavy"},
+    "bounds": {"options": NAMES, "measure": nw.Ratings(0.0, 1.0)},
+    "own scatter": {"options": NAMES, "errors": nw.Errors(scatter="own")},
+    "pooled": {"options": NAMES, "errors": nw.Errors(scatter="pooled")},
+    "heavy": {"options": NAMES, "errors": nw.Errors(tails="heavy")},
     "log": {"options": NAMES, "scale": "log"},
-    "extra scatter": {"options": NAMES, "extra_scatter": "estimate"},
-    "linear": {"options": FEATURES, "model": "linear", "span": 4.0},
-    "deviation": {"options": FEATURES, "model": "linear+deviation", "span": 4.0},
+    "extra scatter": {"options": NAMES, "errors": nw.Errors(extra="estimate")},
+    "linear": {"options": FEATURES, "model": "linear"},
+    "deviation": {"options": FEATURES, "model": "linear+deviation"},
     "budget": {"options": NAMES, "budget": 50},
     "items": {"options": NAMES},
-    "scores": {"options": NAMES, "bounds": (0.0, 1.0)},
-    "pool": {"options": NAMES, "items": POOL},
-    "scored pool": {"options": NAMES, "items": POOL, "bounds": (0.0, 1.0)},
-    "rounds": {"options": NAMES, "noise": "symmetric", "scale": "log"},
+    "scores": {"options": NAMES, "measure": nw.Ratings(0.0, 1.0)},
+    "pool": {"options": NAMES, "measure": nw.Items(POOL)},
+    "scored pool": {"options": NAMES, "measure": nw.Items(POOL, 0.0, 1.0)},
+    "rounds": {"options": NAMES, "measure": "rounds", "scale": "log"},
 }
 WITH_ITEMS = ("items", "scores", "pool", "scored pool", "rounds")
 
@@ -38,7 +39,7 @@ class Player:
 
     def __init__(self, kind, seed):
         self.kind, self.random, self.now = kind, np.random.default_rng(seed), 1.8e9
-        self.study = nw.create_study(eps=0.1, seed=seed, clock=self.clock, **QUESTIONS[kind])
+        self.study = study_at(self.clock, eps=0.1, seed=seed, **QUESTIONS[kind])
         self.fresh = 0
 
     def clock(self):
@@ -160,14 +161,17 @@ def test_suggestions_of_items_that_are_not_known_yet_stay_pending_after_loading(
     assert [job.id for job in loaded.ask(1)] == ["ask-3"]
 
 
-@pytest.mark.parametrize(("question", "seed"), [({}, 0), ({"items": POOL}, 3), ({"items": POOL}, 10)])
-def test_scores_have_the_same_bound_however_often_it_was_looked_at(question, seed):
-    study = nw.create_study(options=["A", "B", "C"], bounds=(0.0, 1.0), eps=0.1, seed=4, **question)
+@pytest.mark.parametrize(
+    ("measure", "seed"),
+    [(nw.Ratings(0.0, 1.0), 0), (nw.Items(POOL, 0.0, 1.0), 3), (nw.Items(POOL, 0.0, 1.0), 10)],
+)
+def test_scores_have_the_same_bound_however_often_it_was_looked_at(measure, seed):
+    study = nw.create_study(options=["A", "B", "C"], measure=measure, eps=0.1, seed=4)
     chance = np.random.default_rng(seed)
     for _ in range(9):
         for option in study.options:
             some = study.next_items(option, 4) or []
-            if not question:
+            if not isinstance(measure, nw.Items):
                 some += [f"{study.n_events} {k}" for k in range(4 - len(some))]
             study.tell(option=option, items={name: float(chance.random()) for name in some})
             study.certificate()
@@ -179,7 +183,7 @@ def test_scores_have_the_same_bound_however_often_it_was_looked_at(question, see
 def test_rounds_have_the_same_bound_however_often_it_was_looked_at(seed):
     chance = np.random.default_rng(seed)
     n = int(chance.integers(2, 6))
-    study = nw.create_study(options=list("ABCDEF")[:n], noise="symmetric", scale="log", eps="1%", goal="min")
+    study = nw.create_study(options=list("ABCDEF")[:n], measure="rounds", scale="log", eps="1%", goal="min")
     times = 1.0 + 0.05 * chance.random(n)
     for number in range(int(chance.integers(5, 30))):
         for place, option in enumerate(study.options):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.support.effort import effort
 from tests.support.measured import tell_all
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 from noisewise.rules.registry import rule_named
@@ -26,8 +27,8 @@ class Clock:
 
 
 def make(model="independent", store=":memory:", scale=1.0, clock=None, **changes):
-    arguments = {"options": TABLE, "model": model, "eps": 0.3 * scale, "span": 8.0 * scale, **changes}
-    return nw.create_study(store, clock=clock or Clock(), **arguments)
+    arguments = {"options": TABLE, "model": model, "eps": 0.3 * scale, **changes}
+    return study_at(clock or Clock(), store, **arguments)
 
 
 def history(seed, n=40, *, differences=True):
@@ -109,7 +110,7 @@ def test_asking_for_two_is_asking_twice(model, name):
 def serves_independent_options(name):
     """Whether a policy does with options that have no vectors; it says so if not."""
     try:
-        nw.create_study(options=["A", "B"], eps=0.1, policy=name, **needed(name))
+        nw.create_study(options=["A", "B"], eps=0.1, policy=needed(name))
     except ValueError as refusal:
         if "independent options have none: choose another policy" not in str(refusal):
             raise
@@ -118,7 +119,7 @@ def serves_independent_options(name):
 
 
 def needed(name):
-    return {"policy_options": {"sigma_min": 0.01}} if name == "vaee_as_printed" else {}
+    return (name, {"sigma_min": 0.01}) if name == "vaee_as_printed" else name
 
 
 ALWAYS_SERVED = {"vage", "vaee", "widest", "uniform", "round_robin", "greedy", "linear_thompson", "oful"}
@@ -143,7 +144,7 @@ CASES += [("independent", name) for name in UNAIDED if serves_independent_option
 @pytest.mark.parametrize(("model", "name"), CASES[:: effort(2, 1)])
 def test_any_policy_by_name_and_replay_gives_the_same_next_suggestion(model, name):
     store, clock = nw.MemoryStorage(), Clock()
-    study = make(model, store, clock=clock, policy=name, **needed(name))
+    study = make(model, store, clock=clock, policy=needed(name))
     tell_all(study, history(8, 20, differences=False))
     for job in study.ask(3)[:2]:
         study.tell(job, 1.0, se=0.5, block="day 9")
@@ -158,7 +159,7 @@ def test_any_policy_by_name_and_replay_gives_the_same_next_suggestion(model, nam
 def test_policies_that_need_more_are_served_or_say_so():
     with pytest.raises(ValueError, match="`horizon` must be given for 'linnats'"):
         make("linear", policy="linnats")
-    study = make("linear", policy="varcb", policy_options={"horizon": 50})
+    study = make("linear", policy=("varcb", {"horizon": 50}))
     with pytest.raises(ValueError, match="`sigma` must be given: 'varcb' needs it"):
         study.ask()
     assert study.ask(sigma=0.3)[0].option in NAMES

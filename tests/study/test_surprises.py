@@ -58,7 +58,7 @@ def test_what_was_told_before_with_its_key_is_not_warned_of():
 
 @pytest.mark.parametrize("error", [{"se": 0.1}, {"var": 0.01}, {"ci": (44.8, 45.2)}, {"sd": 0.1, "n": 4}, {}])
 def test_values_outside_of_the_bounds_are_refused(error):
-    study = make(bounds=(1, 5))
+    study = make(measure="ratings:1,5")
     with pytest.raises(ValueError, match="45 lies outside of the bounds of this study, 1 to 5"):
         study.tell(option="A", value=45, **error)
     assert study.n_measurements == 0

@@ -38,13 +38,10 @@ def _question(rng, policy):
     sizes = {}
     if model != "independent":
         table |= {"x": features[:, 0], "y": features[:, 1]}
-        sizes["span"] = 8.0
-    elif rng.random() < 0.5:
-        sizes["span"] = 8.0
     if model == "linear+deviation":
-        sizes["deviation"] = "estimate" if rng.random() < 0.3 else 0.4
+        model = f"{model}:{'estimate' if rng.random() < 0.3 else 0.4}"
     if rng.random() < 0.3:
-        sizes["extra_scatter"] = "estimate" if rng.random() < 0.5 else 0.3
+        sizes["errors"] = nw.Errors(extra="estimate" if rng.random() < 0.5 else 0.3)
     if rng.random() < 0.4:
         table["cost"] = rng.choice([1.0, 2.0, 5.0], n)
     if policy is not None:

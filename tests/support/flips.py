@@ -17,7 +17,9 @@ SENTENCES = (ValueError, OSError, KeyError)
 def make_store(path: Path) -> None:
     """Two studies, with everything that can happen in one."""
     table = {"id": ["A", "B", "C", "D"], "x": [0.1, 0.7, 1.3, 2.9], "cost": [1.0, 2.0, 1.0, 3.0]}
-    study = nw.create_study(path, name="first", options=table, id="id", model="linear", eps=0.3, span=9.0)
+    study = nw.create_study(
+        path, name="first", options=table, roles={"option": "id"}, model="linear", eps=0.3
+    )
     one, two, three = study.ask(3, by="Ada")
     study.tell(one, "12.34(5)", key="k1", block="Tue", note="by hand")
     study.fail(two, "cracked")

@@ -23,7 +23,9 @@ def told(study, option, values):
 def study_of(answers, goal="max", pool=None, **more):
     """A study with these answers, one list for each option."""
     names = "ABCDEFGHIJ"[: len(answers)]
-    study = nw.create_study(options=list(names), eps=0.05, goal=goal, items=pool, **{"seed": 0} | more)
+    study = nw.create_study(
+        options=list(names), eps=0.05, goal=goal, measure=nw.Items(pool), **{"seed": 0} | more
+    )
     for name, values in zip(names, answers, strict=True):
         if len(values):
             told(study, name, values)

@@ -22,7 +22,13 @@ def table() -> pl.DataFrame:
 
 def once(rows: list[dict[str, Any]], **question: Any) -> Any:
     """A study that was told these measurements and is looked at once."""
-    asked = {"options": table(), "features": ["x", "y"], "eps": 0.5, "looks": "once"} | question
+    asked = {
+        "options": table(),
+        "features": ["x", "y"],
+        "model": "independent",
+        "eps": 0.5,
+        "final": True,
+    } | question
     study = nw.create_study(**asked)
     for row in rows:
         study.tell(**row)

@@ -33,15 +33,15 @@ def new_study(rng, model, n=6, dim=2, **more):
     """A study of n options, with features if the model uses them, and with costs if ``cost`` is named."""
     table: dict[str, Any] = {"id": names_of(n)}
     table |= {f"x{j}": rng.normal(size=n) for j in range(dim)}
-    if "cost" in more:
-        table[more["cost"]] = rng.uniform(0.5, 3.0, n)
+    if "cost" in more.get("roles", {}):
+        table[more["roles"]["cost"]] = rng.uniform(0.5, 3.0, n)
     if model != "independent":
-        more = {"span": 8.0, "features": [f"x{j}" for j in range(dim)]} | more
+        more = {"features": [f"x{j}" for j in range(dim)]} | more
     else:
         more = {"features": []} | more
     if model == "linear+deviation":
-        more = {"deviation": SIZE} | more
-    return nw.create_study(options=table, id="id", model=model, **({"eps": 0.05} | more))
+        model = f"{model}:{SIZE}"
+    return nw.create_study(options=table, model=model, **{"eps": 0.05, "roles": {"option": "id"}} | more)
 
 
 def random_row(rng, names, *, blocks=False, differences=False, pairs_only=False):

@@ -10,7 +10,7 @@ def told_study(count=25, n=20):
     rng = np.random.default_rng(0)
     features = rng.normal(size=(n, 3))
     table = {"id": [f"A-{k}" for k in range(n)], **{f"f{j}": features[:, j] for j in range(3)}}
-    study = nw.create_study(options=table, model="linear", eps=0.02, span=8.0, name="alloys <one>")
+    study = nw.create_study(options=table, model="linear", eps=0.02, name="alloys <one>")
     rows = rng.integers(n, size=count)
     se = np.where(rng.random(count) < 0.1, 0.05, 0.5)
     values = features[rows] @ [1.0, 0.5, -0.2] + se * rng.standard_normal(count)
@@ -45,7 +45,7 @@ def bounded():
 
 
 def without_eps():
-    study = nw.create_study(options=["A", "B", "C"], span=10.0)
+    study = nw.create_study(options=["A", "B", "C"], final=True)
     for option, value in zip("ABC", (1.0, 2.0, 2.1), strict=True):
         study.tell(option=option, value=value, se=0.1)
     return study
@@ -109,14 +109,14 @@ def network():
 
 
 def one_look():
-    study = nw.create_study(options=["A", "B", "C"], eps=0.1, looks="once")
+    study = nw.create_study(options=["A", "B", "C"], eps=0.1, final=True)
     for option, value in zip("ABCABC", (1.0, 2.0, 5.0, 1.1, 2.1, 5.1), strict=True):
         study.tell(option=option, value=value, se=0.1)
     return study
 
 
 def waiting_for_sizes():
-    study = nw.create_study(options=["A", "B"], eps=0.1, scatter="pooled")
+    study = nw.create_study(options=["A", "B"], eps=0.1, errors=nw.Errors(scatter="pooled"))
     study.tell(option="A", values=[1.0, 1.1, 0.9])
     study.tell(option="B", values=[2.0, 2.1])
     return study
@@ -124,7 +124,7 @@ def waiting_for_sizes():
 
 def items():
     rng = np.random.default_rng(1)
-    study = nw.create_study(options=["m1", "m2", "m3"], eps=0.2, items=40, seed=0)
+    study = nw.create_study(options=["m1", "m2", "m3"], eps=0.2, measure=nw.Items(40), seed=0)
     for name, share in (("m1", 0.4), ("m2", 0.6), ("m3", 0.95)):
         order = [study._state.items.names[k] for k in range(40)]
         study.tell(option=name, items={one: float(rng.random() < share) for one in order})
@@ -205,7 +205,7 @@ def log_withheld():
 
 
 def log_without_unit():
-    study = nw.create_study(options=["A", "B", "C"], span="10x", goal="min", scale="log")
+    study = nw.create_study(options=["A", "B", "C"], eps="5%", goal="min", scale="log")
     for option, value in zip("ABCABC", (1.0, 1.9, 2.0, 1.01, 1.91, 1.98), strict=True):
         study.tell(option=option, value=value, se=0.02)
     return study

@@ -97,7 +97,7 @@ class Draft:
         more: dict[str, Any] = {}
         if self.world == "linear":
             frame = {"id": names} | {f"x{j}": self.features[:, j] for j in range(3)}
-            options, more = pl.DataFrame(frame), {"model": "linear", "span": 200.0 * self.centre}
+            options, more = pl.DataFrame(frame), {"model": "linear"}
         study = nw.create_study(options=options, eps=self.centre, **more)
         rows: dict[str, Any] = {"value": value, "se": se, **self.columns}
         if self.world == "differences":

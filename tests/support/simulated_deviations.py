@@ -32,7 +32,6 @@ def deviating(
     names = [f"o{k}" for k in range(n)]
     features = rng.normal(size=(n, 2))
     values = features @ rng.normal(size=2) * 0.5 + 7.0
-    span = float(np.ptp(values)) * 1.3 + 6.0 * true
     values = values + true * rng.standard_normal(n)
     truth = dict(zip(names, values, strict=True))
     frame = pl.DataFrame({"id": names, "a": features[:, 0], "b": features[:, 1]})
@@ -47,8 +46,8 @@ def deviating(
         return {"value": value, "se": se}
 
     study = nw.create_study(
-        options=frame, model="linear+deviation", eps=0.5, span=span, extra_scatter=extra,
-        deviation=true if size == "stated" else size,
+        options=frame, model=f"linear+deviation:{true if size == 'stated' else size}", eps=0.5,
+        errors=nw.Errors(extra=extra),
     )  # fmt: skip
     for at in range(before):
         study.tell(option=names[at % n], **measure(names[at % n]))
@@ -67,8 +66,7 @@ def scattered(rng: np.random.Generator, *, model: str, true: float = 0.3, before
         se = float(10.0 ** rng.uniform(-1.3, -0.2))
         return {"value": truth[option] + np.hypot(se, true) * rng.standard_normal(), "se": se}
 
-    span = None if model == "independent" else 1.3 * float(np.ptp(values))
-    study = nw.create_study(options=frame, model=model, eps=0.5, span=span, extra_scatter="estimate")
+    study = nw.create_study(options=frame, model=model, eps=0.5, errors=nw.Errors(extra="estimate"))
     for at in range(before):
         study.tell(option=names[at % n], **measure(names[at % n]))
     return study, truth, measure
@@ -87,9 +85,7 @@ def seldom(seed: int, *, size: Any = "estimate", true: float = 0.4, n: int = 300
     rng = np.random.default_rng(seed)
     names, x = [f"o{k}" for k in range(n)], (np.arange(n) % 2) * 1.0
     truth = true * rng.standard_normal(n)
-    study = nw.create_study(
-        options={"id": names, "x": x}, model="linear+deviation", eps=1.0, span=5.0, deviation=size
-    )
+    study = nw.create_study(options={"id": names, "x": x}, model=f"linear+deviation:{size}", eps=1.0)
     order = rng.permutation(n)
     for first, last in ((0, 100), (100, 130), (130, 160), (160, 200)):
         k = order[first:last]
@@ -143,6 +139,6 @@ def estimated_scatter(model: str, seed: int, measurements: int = 200, true: floa
     values = features @ rng.normal(size=3) + (0.5 * rng.standard_normal(n) if "deviation" in model else 0.0)
     k, se = rng.integers(n, size=measurements), 10.0 ** rng.uniform(-1.3, 0.0, measurements)
     told = values[k] + np.hypot(se, true) * rng.standard_normal(measurements)
-    study = nw.create_study(options=frame, model=model, eps=0.5, span=20.0, extra_scatter="estimate")
+    study = nw.create_study(options=frame, model=model, eps=0.5, errors=nw.Errors(extra="estimate"))
     study.tell_many({"option": [names[i] for i in k], "value": told, "se": se})
     return float(study.extra_scatter or 0.0)

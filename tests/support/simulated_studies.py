@@ -186,8 +186,7 @@ def linear(rng: np.random.Generator, *, with_blocks: bool = False, quieter: floa
             return {"value": value + offsets[day], "se": se, "block": f"day {day}"}
         return {"value": value, "se": se}
 
-    span = float(np.ptp(values)) * 1.3
-    return nw.create_study(options=frame, model="linear", eps=0.3, span=span), truth, measure
+    return nw.create_study(options=frame, model="linear", eps=0.3), truth, measure
 
 
 def linear_blocks(rng: np.random.Generator) -> Any:

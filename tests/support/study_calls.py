@@ -181,7 +181,7 @@ CALLS = {
         lambda s: s.switch(extra_scatter=0.1, reason="drift"), lambda s: s.switch(),
         lambda s: s.switch("cubic"),
         lambda s: s.switch("linear"), lambda s: s.switch(extra_scatter=-1.0),
-        lambda s: s.switch(looks="twice"),
+        lambda s: s.switch(final="twice"),
         lambda s: s.switch(extra_scatter="estimate"), lambda s: s.switch(extra_scatter=[1]),
     ],
     "set_policy": [
@@ -230,7 +230,7 @@ KINDS = {
         ],
     ),
     "items": (
-        {"options": ["A", "B"], "eps": 0.2, "items": ITEMS, "bounds": (0, 1), "seed": 0},
+        {"options": ["A", "B"], "eps": 0.2, "measure": {"items": [ITEMS, [0, 1]]}, "seed": 0},
         [
             lambda s: s.ask(2, items=3), lambda s: s.next_items("A", 4), lambda s: of_items(s, "A", 3, 1.0),
             lambda s: s.tell(option="B", items={"7": 0.5}), lambda s: s.tell(option="B", items={"99": 0.5}),
@@ -245,8 +245,8 @@ KINDS = {
         ],
     ),
     "features and costs": (
-        {"options": CATALOGUE, "id": "name", "features": ["x", "z"], "cost": "price", "eps": 0.3,
-         "span": 20.0, "model": "linear", "budget": 9},
+        {"options": CATALOGUE, "roles": {"option": "name", "cost": "price"}, "features": ["x", "z"],
+         "eps": 0.3,         "model": "linear", "budget": 9},
         [
             lambda s: s.ask(2), lambda s: s.cost_of("B"), lambda s: s.cost_of("Q"), lambda s: s.notes,
             lambda s: s.tell(option="A", value=1.0, se=0.1, key="a"),

@@ -9,7 +9,7 @@ API = "/api/v1/studies"
 
 def small_study(store, name="tea", **more):
     """Three options, measured once each, and one suggestion."""
-    study = nw.create_study(store, name=name, options=["A", "B", "C"], **{"eps": 0.1, "span": 5.0} | more)
+    study = nw.create_study(store, name=name, options=["A", "B", "C"], **{"eps": 0.1} | more)
     for option, value in (("A", 1.0), ("B", 3.0), ("C", 2.0)):
         study.tell(option=option, value=value, se=0.05, key=f"first {option}")
     study.ask()

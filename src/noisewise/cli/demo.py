@@ -159,7 +159,7 @@ class _World:
     @property
     def question(self) -> dict[str, Any]:
         """What the study is made with."""
-        return {"options": self.models, "eps": EPS, "noise_floor": NOISE_FLOOR}
+        return {"options": self.models, "eps": EPS, "errors": {"floor": NOISE_FLOOR}}
 
     def measure(self, model: str) -> dict[str, float]:
         """A win rate with its standard error, as it is told."""

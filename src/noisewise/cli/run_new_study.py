@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 #: What is not a part of the question, or is compared by itself.
 APART = ("name", "catalogue", "policy", "version")
+#: What parts of the question are called where they are stated.
+STATED = {
+    "bounds": "measure", "items": "measure", "noise": "errors", "noise_floor": "errors",
+    "extra_scatter": "errors", "scatter": "errors", "looks": "final", "deviation": "model",
+}  # fmt: skip
 
 
 def question_params() -> dict[str, Param]:
@@ -67,7 +72,8 @@ def begin_or_go_on(
         listed = options_typed(tuple(options))
     table = listed if isinstance(listed, ReadTable) else None
     asked = {one: param.default for one, param in load_table()["init"].params.items()} | question
-    asked = {one: asked[one] for one in (*QUESTION, "budget", "looks")}
+    asked = {one: asked[one] for one in (*QUESTION, "budget", "final")}
+    asked["roles"] = asked.pop("map") or {}
     sketch = create(":memory:", name, listed, None, asked)
     check(sketch, table)
     wanted = sketch.specification
@@ -107,7 +113,9 @@ def _refuse_another(found: "Specification", wanted: "Specification") -> None:
         if _value(found, part) != _value(wanted, part):
             made, typed = _said(found, part), _said(wanted, part)
             typed = typed if made != typed else f"{typed} with these options"
-            raise ValueError(f"{which} was made with `{part}` {made}, and not {typed}: {advice}.")
+            raise ValueError(
+                f"{which} was made with `{STATED.get(part, part)}` {made}, and not {typed}: {advice}."
+            )
     if old.fingerprint != new.fingerprint or old.features != new.features:
         raise ValueError(f"{which} its table of options had other features or costs: {advice}.")
 

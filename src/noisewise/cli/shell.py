@@ -22,7 +22,17 @@ ELSEWHERE = {
 OF_COMMAND = {
     "tell": {"job": "WHAT", "option": "an option"},
     "release": {"job": "JOB"},
-    "init": {"table": "--from", "metric": "--choose metric=NAME", "task": "--choose task=NAME"},
+    "init": {
+        "table": "--from",
+        "metric": "--choose metric=NAME",
+        "task": "--choose task=NAME",
+        "roles": "--map",
+        "id": "--map option",
+        "cost": "--map cost",
+        "floor": "--errors floor",
+        "tails": "--errors tails",
+    },
+    "run": {"roles": "--map", "id": "--map option", "cost": "--map cost"},
     "plan": {"sigma": "--noise"},
     "rename": {"name": "NEW"},
     "restore": {"log": "BACKUP"},
@@ -51,7 +61,7 @@ class ShellWords(Words):
 
     def __init__(self, params: Mapping[str, Param], command: str = "") -> None:
         self.params, self.own = params, OF_COMMAND.get(command, {})
-        self.columns = {"import": COLUMNS, "init": COLUMNS - set(params)}.get(command, frozenset())
+        self.columns = {"import": COLUMNS, "init": COLUMNS - {*params, "cost"}}.get(command, frozenset())
         more = (*params, *self.own, *(OF_READERS if self.columns else ()))
         #: Parameters that plain sentences may name.
         self.names = NAMES.union(more)

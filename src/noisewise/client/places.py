@@ -31,11 +31,14 @@ def takes_addresses(function: Callable[P, R], *places: str) -> Callable[P, R]:
 
     @functools.wraps(function)
     def anywhere(*args: P.args, **options: P.kwargs) -> R:
-        found = signature.bind(*args, **options).arguments
+        given = dict(options)
+        token = hidden(cast(Any, given.pop("token", None)))
+        found = signature.bind(*args, **given).arguments
         addresses = [name for name in places if is_address(found.get(name))]
         if not addresses:
+            if token is not None:
+                raise ValueError("`token` goes with the address of a server, such as https://host/prefix.")
             return function(*args, **options)
-        token = hidden(found.pop("token", None))
         for name in addresses:
             found[name] = RemoteLog(connect(found[name], token))
         return _called(function, signature, found)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 from noisewise.core.refusals import RefusedError
 from noisewise.operations import tables
 from noisewise.operations.measure import NEVER_INVENT, MeasuredFields, TellOutcome, measurement_in
-from noisewise.operations.start import Deviation, ExtraScatter, Span
+from noisewise.operations.start import Deviation, ExtraScatter
 from noisewise.operations.table import Api, Arg, Group, Opt, Result, Role, operation
 from noisewise.operations.tables import Decimal, Options
 from noisewise.operations.values import OptionName, Reason
@@ -155,11 +155,9 @@ def switch(
     *,
     deviation: Deviation = None,
     extra_scatter: ExtraScatter = None,
-    span: Span = None,
-    looks: Annotated[
-        Literal["once"] | None,
-        Opt("All is measured: bounds hold for one look only; there is no way back.", "--final", flag="once"),
-    ] = None,
+    final: Annotated[
+        bool, Opt("All is measured: bounds hold for one look only; there is no way back.")
+    ] = False,
     reason: Annotated[str | None, Opt("The reason, in a few words; it is kept.")] = None,
 ) -> SwitchOutcome:
     """Use another model from now on. The measurements stay, and the log keeps the change."""
@@ -167,12 +165,10 @@ def switch(
     from noisewise.study.plain import certificate_of
 
     was = study.model
-    study.switch(
-        model, deviation=deviation, extra_scatter=extra_scatter, span=span, looks=looks, reason=reason
-    )
+    study.switch(model, deviation=deviation, extra_scatter=extra_scatter, final=final or None, reason=reason)
     return SwitchOutcome(
         study.model, study.deviation, study.extra_scatter, was, study.looks, certificate_of(study),
-        lambda: [*([COST] if looks else []), *repr(study).splitlines()],
+        lambda: [*([COST] if final else []), *repr(study).splitlines()],
     )  # fmt: skip
 
 

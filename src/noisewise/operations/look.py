@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from noisewise.core.refusals import RefusedError
 from noisewise.operations.measure import job_in_words
 from noisewise.operations.opening import library
-from noisewise.operations.start import Span
 from noisewise.operations.table import Api, Between, Group, Opt, Result, Verbatim, operation
 from noisewise.operations.values import Amount, Costs, JsonCertificate, Shares
 from noisewise.operations.words import said
@@ -393,7 +392,10 @@ def plan(
         Costs | None, Opt("Instead of {noise}: levels to choose from, each with its cost.")
     ] = None,
     eps: Annotated[Amount | None, Opt("The bound to reach; default: the study's.")] = None,
-    span: Span = None,
+    span: Annotated[
+        Amount | None,
+        Opt("The most by which two options can differ, needed before the first measurements only."),
+    ] = None,
     paths: Annotated[int, Opt("Number of simulated futures."), Between(2, 1000)] = 19,
     seed: Annotated[int, Opt("Random seed of the simulation."), Between(0, 2**63 - 1)] = 0,
     block: Annotated[

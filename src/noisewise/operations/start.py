@@ -9,27 +9,20 @@ from noisewise.operations import tables
 from noisewise.operations.opening import library
 from noisewise.operations.table import Api, Arg, Between, Group, Opt, Result, Role, Typed, operation
 from noisewise.operations.tables import (
-    AllowMissing,
-    Arms,
-    Chosen,
-    Counts,
     Decimal,
     HowMany,
     Ignore,
     Map,
-    Network,
     Options,
     Where,
 )
 from noisewise.operations.values import (
     Amount,
-    Bounds,
-    ItemPool,
+    Choices,
+    Measure,
     Names,
-    Seconds,
     Size,
     file_or_input,
-    named_with_options,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +32,6 @@ Deviation = Annotated[Size | None, Opt("How far options deviate from a linear mo
 ExtraScatter = Annotated[
     Size | None, Opt("Scatter that every error bar lacks: a number, or estimate; 0 for none.")
 ]
-Span = Annotated[Amount | None, Opt('The most by which two options can differ; with {scale="log"} a factor.')]
 
 
 def first_results(text: str) -> Any:
@@ -119,17 +111,16 @@ class InitOutcome(Result):
     on="shell http mcp",
     groups={
         "The question": "goal eps confidence unit name",
-        "Options": "id features cost items",
-        "Results to begin with": "results map ignore decimal where n allow_missing_se network arms "
-        "counts choose looks",
-        "How values scatter": "scale noise noise_floor bounds scatter extra_scatter",
-        "Model and suggestions": "model deviation span policy budget lease seed",
+        "Options and results to begin with": "results map features ignore decimal where n choose",
+        "What a measurement is": "measure errors scale final",
+        "Model and suggestions": "model policy budget seed",
     },
     examples=(
         ("Three options; 0.5 from the best is good enough", "init study.db red green blue --eps 0.5"),
         ("Options from a table, the smallest wins", "init study.db recipes.csv --goal min --eps 2"),
         ("A table of results, and more to come", "init study.db --from results.csv --eps 2"),
         ("Within 2 % of the fastest", "init study.db gcc clang --goal min --scale log --eps 2%"),
+        ("Ratings from 1 to 5", "init study.db A B C --measure ratings:1,5 --eps 0.2"),
         ("What another tool measured", "init study.db --from hyperfine:run.json --goal min --eps 0.01"),
     ),
 )  # fmt: skip
@@ -152,63 +143,60 @@ def init(
     decimal: Decimal = None,
     where: Where = None,
     n: HowMany = None,
-    allow_missing_se: AllowMissing = False,
-    network: Network = False,
-    arms: Arms = False,
-    counts: Counts = None,
-    choose: Chosen = None,
+    choose: Annotated[
+        Choices | None,
+        Opt(
+            "Anything else about the results: layout=network, layout=arms, allow-missing-se=yes, metric=acc."
+        ),
+    ] = None,
     dry_run: Annotated[bool, Opt("Only show what would be made, and how results are understood.")] = False,
-    id: Annotated[str | None, Opt("The column with the names.", metavar="COLUMN")] = None,
     features: Annotated[
         Names | None,
         Opt("Columns for a linear model, with commas between them.", "--features", "-f", metavar="COLUMNS"),
     ] = None,
-    cost: Annotated[str | None, Opt("The column with the cost of a measurement.", metavar="COLUMN")] = None,
-    model: Annotated[
-        Literal["independent", "linear", "linear+deviation"], Opt("independent, linear or linear+deviation.")
-    ] = "independent",
+    measure: Annotated[
+        Measure | None,
+        Opt(
+            "What a measurement is: error bars, counts, readings, rounds, ratings:1,5, or items:TABLE (or "
+            "items:N), which every option is measured on; default: what is recorded first."
+        ),
+    ] = None,
+    errors: Annotated[
+        str | dict[str, Any] | None,
+        Opt(
+            "How errors behave: tails=heavy, extra=SIZE or extra=estimate (scatter that every error "
+            "bar lacks), "
+            "floor=AMOUNT (the least standard error), scatter=own or scatter=pooled.",
+            metavar="NAME=VALUE,...",
+        ),
+    ] = None,
+    scale: Annotated[
+        Literal["linear", "log"],
+        Opt("linear, or log where ratios matter: then {eps} is in per cent.", metavar="SCALE"),
+    ] = "linear",
+    unit: Annotated[str | None, Opt("The unit of the values, such as ms or %.")] = None,
     goal: Annotated[Literal["max", "min"], Opt("max or min.")] = "max",
     eps: Annotated[
         Amount | None, Opt('How far from the best is good enough; with {scale="log"} such as 2%.')
     ] = None,
     confidence: Annotated[float, Opt("Confidence level of the certificate.")] = 0.95,
-    span: Span = None,
-    deviation: Deviation = None,
-    extra_scatter: ExtraScatter = None,
-    budget: Annotated[int | None, Opt("The number of measurements there will be, if that is fixed.")] = None,
-    looks: Annotated[
-        Literal["any time", "once"],
-        Opt("The table is all there will be: smaller bounds, valid for one look.", "--final", flag="once"),
-    ] = "any time",
-    bounds: Annotated[Bounds | None, Opt("The least and the largest that a single reading can be.")] = None,
-    scatter: Annotated[
-        Literal["own", "pooled"] | None,
+    model: Annotated[
+        str | None,
         Opt(
-            "own: readings of every option scatter in their own way; pooled: alike; default: what fits the "
-            "first measurement."
+            "independent, linear, linear+deviation or linear+deviation:SIZE; default: linear with "
+            "{features}, "
+            "else independent.",
+            metavar="MODEL",
         ),
     ] = None,
-    noise: Annotated[
-        Literal["normal", "heavy", "symmetric"],
-        Opt("normal, or heavy: errors may have any tails; error bars are standard errors."),
-    ] = "normal",
-    items: Annotated[
-        ItemPool | None,
-        Opt("The items that every option is measured on: a table with a column item, or how many."),
-    ] = None,
-    unit: Annotated[str | None, Opt("The unit of the values, such as ms or %.")] = None,
-    scale: Annotated[
-        Literal["linear", "log"],
-        Opt("linear, or log where ratios matter: then {eps} is in per cent.", metavar="SCALE"),
-    ] = "linear",
+    budget: Annotated[int | None, Opt("The number of measurements there will be, if that is fixed.")] = None,
     policy: Annotated[str | None, Opt("The rule that makes suggestions, as name:option=value.")] = None,
-    noise_floor: Annotated[
-        Amount | None, Opt("The least standard error; smaller ones are raised to it.")
-    ] = None,
-    lease: Annotated[Seconds | None, Opt("For how many days a suggestion is reserved; default: 7.")] = None,
+    final: Annotated[
+        bool, Opt("The table is all there will be: smaller bounds, valid for one look.")
+    ] = False,
     seed: Annotated[
         int | None,
-        Opt("Random seed of the order of {items} and of the rule; default: a new one, or 0."),
+        Opt("Random seed of the order of items and of the rule; default: a new one, or 0."),
         Between(0, 2**63 - 1),
     ] = None,
     name: Annotated[str, Opt("The study's name.", "--study", "-s", metavar="NAME")] = "study",
@@ -217,35 +205,32 @@ def init(
     ] = None,
 ) -> InitOutcome:
     """Begin a study: which of these options is the best?"""
-    question = {
-        "decimal": decimal, "id": id if options else None, "features": features, "cost": cost, "model": model,
-        "goal": goal, "eps": eps, "confidence": confidence, "span": span, "deviation": deviation,
-        "extra_scatter": extra_scatter, "budget": budget, "looks": looks, "bounds": bounds,
-        "scatter": scatter, "noise": noise, "items": items, "unit": unit, "scale": scale, "policy": policy,
-        "noise_floor": noise_floor, "lease": lease, "seed": seed,
-    }  # fmt: skip
-    of_results = map or ignore or choose or network or arms
-    if results is None and (of_results or not options):
-        remedy = "{map}, {ignore}, {choose}, {network} and {arms} go with {results}."
-        raise RefusedError(None, "init needs {options}, or {results=TABLE}", remedy=remedy)
+    if results is None and (choose or not options):
+        raise RefusedError(
+            None, "init needs {options}, or {results=TABLE}", remedy="{choose} goes with {results}."
+        )
     tables.check_choices(choose)
-    understood = None
+    roles, understood = dict(map or {}), None
     if results is not None:
-        reading = tables.reading_of(map, ignore, decimal, allow_missing_se, network, arms, counts, where, n)
-        described = [*(features or ()), *([cost] if cost else ())]
-        understood = _understood(
-            results if reader is None else (reader, results), reading, choose or {}, unit, described,
-            None if options else id,
-        )  # fmt: skip
+        of_table = {
+            "options": options, "map": map, "ignore": ignore, "decimal": decimal, "where": where, "n": n,
+        }  # fmt: skip
+        source = results if reader is None else (reader, results)
+        understood = _understood(source, of_table, dict(choose or {}), unit, features)
+        roles = {role: roles[role] for role in ("option", "cost") if role in roles}
+    question = {
+        "decimal": decimal, "roles": roles, "features": features, "model": model, "measure": measure,
+        "errors": errors, "scale": scale, "unit": unit, "goal": goal, "eps": eps, "confidence": confidence,
+        "budget": budget, "policy": policy, "final": final, "seed": seed,
+    }  # fmt: skip
     study = create(":memory:" if dry_run else store, name, options, understood, question)
     return _made(study, str(store), question, understood, dry_run)
 
 
 #: Parameters of `init` that are about the question; `run --new` takes them as well.
 QUESTION = (
-    "decimal", "id", "features", "cost", "model", "goal", "eps", "confidence", "span", "deviation",
-    "extra_scatter", "bounds", "scatter", "noise", "items", "unit", "scale", "policy",
-    "noise_floor", "lease", "seed",
+    "decimal", "map", "features", "measure", "errors", "scale", "unit", "goal", "eps", "confidence", "model",
+    "policy", "seed",
 )  # fmt: skip
 
 
@@ -259,16 +244,7 @@ def create(store: Any, name: str, options: Any, results: Any, question: dict[str
         results: A table that was understood, or None.
         question: The parameters of `init` that are about the question.
     """
-    chosen: tuple[str | None, dict[str, Any]] = (None, {})
-    if question["policy"]:
-        chosen = named_with_options(question["policy"], "policy")
-    bounds = question["bounds"]
-    asked = question | {
-        "policy": chosen[0],
-        "policy_options": chosen[1],
-        "features": question["features"] or None,
-        "bounds": None if bounds is None else (bounds[0], bounds[1]),
-    }
+    asked = question | {"features": question["features"] or None}
     listed = tables.columns_of(options)
     made: Study = library().create_study(store, name=name, options=listed, results=results, **asked)
     return made
@@ -284,7 +260,7 @@ def _made(
         told, plain = study.n_measurements, understood.to_plain()
         seen = one_look_at(study) if study.looks != "once" else None
         one_look = None if seen is None else seen.sentence
-    asked = {part: question[part] for part in ("model", "goal", "budget")}
+    asked = {"model": study.model, "goal": question["goal"], "budget": question["budget"]}
     return InitOutcome(
         study=study.name, options=len(study.options), notes=study.notes, policy=study.policy, **asked,
         looks=study.looks, told=told, dry_run=dry_run, understood=plain, one_look=one_look, _store=store,
@@ -292,9 +268,24 @@ def _made(
     )  # fmt: skip
 
 
+#: What can be chosen about a table, besides its columns.
+OF_TABLES = ("layout", "counts", "allow_missing_se")
+
+
 def _understood(
-    results: Any, reading: Any, choices: Any, unit: str | None, described: Any, option: str | None
+    results: Any, asked: dict[str, Any], choices: dict[str, Any], unit: str | None, features: Any
 ) -> Any:
+    roles = dict(asked["map"] or {})
+    described = [*(features or ()), *([roles.pop("cost")] if "cost" in roles else [])]
+    if asked["options"]:
+        roles.pop("option", None)
+    of_table = {name: choices.pop(name) for name in OF_TABLES if name in choices}
+    layout = of_table.get("layout")
+    missing = of_table.get("allow_missing_se") in ("yes", "true", True)
+    reading = tables.reading_of(
+        roles or None, asked["ignore"], asked["decimal"], missing, layout == "network", layout == "arms",
+        of_table.get("counts"), asked["where"], asked["n"],
+    )  # fmt: skip
     reader, source = results if isinstance(results, tuple) else (None, results)
     of_tool = isinstance(source, dict) or (
         isinstance(source, Path) and (source.suffix.lower() in tables.OF_TOOLS or source.is_dir())
@@ -309,8 +300,8 @@ def _understood(
                 "choose", "goes with files of other tools, such as {results=hyperfine:run.json}"
             )
         hint = f"{{results=READER:{source}}}"
-        return tables.understood_table(source, reading, described, option, hint=hint)
-    if described or option is not None or any(reading.values()):
+        return tables.understood_table(source, reading, described, hint=hint)
+    if described or any(reading.values()):
         shown = str(source) if isinstance(source, Path) else reader or "auto"
         problem = "{shown!r} is a file of another tool: what is said about columns is for tables"
         raise RefusedError(None, problem, shown=shown)

@@ -61,12 +61,12 @@ class Form:
 
     Args:
         help: What it is, for all surfaces. It may name parameters, as in "needs {n}".
-        flags: What is typed before the value; default: the name, as in `--noise-floor`.
+        flags: What is typed before the value; default: the name, as in `--dry-run`.
         metavar: What the help shows in place of the value.
         local: Whether it is only for people on this machine, such as a file to write.
         needs: The role that a value needs, if that is more than the operation's own.
         env: An environment variable that is read if it is not typed.
-        flag: What the flag stands for, if it is typed without a value: `--final` is ``looks="once"``.
+        flag: What the flag stands for, if it is typed without a value: `--add` is ``unknown="add"``.
         hidden: Whether the help leaves it out.
     """
 

@@ -66,13 +66,22 @@ def item_values(text: str) -> dict[str, float]:
     return found
 
 
-def item_pool(text: str) -> int | list[str]:
-    """The items of a new study: how many, or the names in a table."""
-    if text.removeprefix("-").isdecimal():
-        return int(text)
+def measure(text: str) -> str | dict[str, Any]:
+    """What a measurement is: a word, ratings:1,5, items:100, or items:TABLE with the names of the items."""
+    word, colon, rest = text.partition(":")
+    if word != "items" or not colon:
+        return text
+    file, _, bounds = rest.partition(":")
+    if file.removeprefix("-").isdecimal():
+        return text
+    pool = _items_in(file)
+    return {"items": [pool, numbers(",")(bounds)] if bounds else pool}
+
+
+def _items_in(file: str) -> list[str]:
     from noisewise.study.tables.sheet import as_texts, read_whole
 
-    table = read_whole("items", Path(text)).frame
+    table = read_whole("items", Path(file)).frame
     column = "item" if "item" in table.columns else table.columns[0]
     if column != "item" and len(table.columns) > 1:
         raise RefusedError(None, "must be a table with a column item", got=table.columns)
@@ -194,12 +203,11 @@ Sides = Annotated[float | str | list[float], Typed(sides)]
 Interval = Annotated[list[float], Typed(numbers(","), "LO,HI")]
 Readings = Annotated[list[float], Typed(numbers(";"), "A;B;...")]
 ItemValues = Annotated[dict[str, float], Typed(item_values, "ITEM=VALUE,...")]
-ItemPool = Annotated[int | list[str], Typed(item_pool, "TABLE|N")]
+Measure = Annotated[str | dict[str, Any], Typed(measure, "KIND")]
 Seconds = Annotated[float, Typed(seconds, "DAYS")]
 Names = Annotated[list[str], Typed(names, "NAMES", many=True)]
 Pairs = Annotated[dict[str, str | list[str]], Typed(pairs, "NAME=VALUE,...", many=True)]
 Choices = Annotated[dict[str, str], Typed(choices, "NAME=VALUE", many=True)]
-Bounds = Annotated[list[float], Typed(lambda texts: [float(text) for text in texts], "LO HI", words=2)]
 Shares = Annotated[list[list[float | str]], Typed(shares, "SIGMA[@SHARE]", many=True)]
 Costs = Annotated[list[list[float | str]], Typed(costs, "SIGMA@COST", many=True)]
 JsonCertificate = Annotated[dict[str, Any], Typed(certificate_in, "FILE", file=True)]

@@ -21,7 +21,7 @@ speaking: ContextVar[Words] = ContextVar("noisewise words", default=PYTHON)
 #: Parameters that sentences of a study may name.
 NAMES = frozenset((
     "block", "instrument", "se", "var", "sd", "n", "ci", "level", "values", "by", "note", "key", "scatter",
-    "model", "deviation", "extra_scatter", "span", "noise_floor", "looks", "noise", "scale", "eps",
+    "model", "deviation", "extra_scatter", "span", "measure", "errors", "final", "roles", "scale", "eps",
     "confidence", "budget", "items", "bounds", "goal", "unit", "policy", "seed", "lease", "sigma", "probe",
     "successes", "trials", "cost", "store", "name", "repeat", "unknown", "amend", "decimal", "map",
     "features", "id", "menu", "paths", "batch", "out", "what", "verify", "option", "job", "plus", "minus",
@@ -92,7 +92,10 @@ def _end_of_value(text: str, at: int) -> int:
 
 def table_wording() -> Any:
     """How messages about tables name what can be said about them."""
-    from noisewise.study.tables.wording import COMMAND
+    from noisewise.study.tables.wording import CHOOSING, COMMAND
     from noisewise.study.tables.wording import PYTHON as OF_PYTHON
 
-    return COMMAND if getattr(speaking.get(), "typed", False) else OF_PYTHON
+    words = speaking.get()
+    if not getattr(words, "typed", False):
+        return OF_PYTHON
+    return COMMAND if "network" in getattr(words, "params", ()) else CHOOSING

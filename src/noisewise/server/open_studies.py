@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from noisewise.server.problems import ProblemError
-from noisewise.study.creation import create_study
+from noisewise.study.creation import begin_study
 from noisewise.study.stores.address import open_store
 from noisewise.study.stores.protocol import Storage, StoreChangedError, unknown
 from noisewise.study.study import Study
@@ -140,7 +140,7 @@ class OpenStudies:
     def create(self, name: str, **question: Any) -> Study:
         """Begin a study; the arguments are those of `create_study`."""
         self.check_writable()
-        return create_study(self.storage, name=name, clock=self._clock, **question)
+        return begin_study(self.storage, name, self._clock, **question)
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name."""

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from noisewise.study.log.jobs import Job as Job
     from noisewise.study.log.told import Measurement as Measurement
     from noisewise.study.log.told import MeasurementWarning as MeasurementWarning
+    from noisewise.study.measure import Errors as Errors
+    from noisewise.study.measure import Items as Items
+    from noisewise.study.measure import Ratings as Ratings
+    from noisewise.study.measure import Rounds as Rounds
     from noisewise.study.one_call import pick as pick
     from noisewise.study.planning.plan import Plan as Plan
     from noisewise.study.planning.worth import Worth as Worth
@@ -23,10 +27,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate",
     "Check",
+    "Errors",
+    "Items",
     "Job",
     "Measurement",
     "MeasurementWarning",
     "Plan",
+    "Ratings",
+    "Rounds",
     "Study",
     "Worth",
     "create_study",
@@ -39,10 +47,14 @@ __all__ = [
 _HOMES = {
     "Certificate": "certificates.certificate",
     "Check": "certificates.check",
+    "Errors": "measure",
+    "Items": "measure",
     "Job": "log.jobs",
     "Measurement": "log.told",
     "MeasurementWarning": "log.told",
     "Plan": "planning.plan",
+    "Ratings": "measure",
+    "Rounds": "measure",
     "Study": "study",
     "Worth": "planning.worth",
     "create_study": "creation",

@@ -25,6 +25,7 @@ from noisewise.study.log.looks import broken_promise
 from noisewise.study.log.model_choice import ESTIMATE
 from noisewise.study.log.specification import ONCE
 from noisewise.study.log.state import replay
+from noisewise.study.measure import Errors
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.variance_components import FEWEST
 from noisewise.study.planning.worth import Resolution, resolution_of
@@ -179,7 +180,7 @@ def answer(
     wanted = goal or ("min" if less else "max")
     notes = []
     question: dict[str, Any] = {
-        "goal": wanted, "eps": eps, "confidence": confidence, "noise_floor": noise_floor, "looks": ONCE,
+        "goal": wanted, "eps": eps, "confidence": confidence, "noise_floor": noise_floor, "final": True,
         "name": name if not source else Path(source.partition("#")[0]).stem,
     }  # fmt: skip
     beside = None
@@ -241,9 +242,19 @@ def one_look_at(study: Study) -> Certificate | None:
 # From rows to a study in memory
 
 
+def _begun(reading: Reading, question: Mapping[str, Any]) -> Study:
+    asked = dict(question)
+    errors = Errors(
+        extra=asked.pop("extra_scatter", None),
+        floor=asked.pop("noise_floor"),
+        scatter=asked.pop("scatter", None),
+    )
+    return create_study(options=reading.options, errors=errors, **asked)
+
+
 def _told(reading: Reading, question: Mapping[str, Any]) -> Study:
     """The table as a study that is looked at once."""
-    study = create_study(options=reading.options, **question)
+    study = _begun(reading, question)
     rows = pl.DataFrame(reading.rows, infer_schema_length=None)
     if "item" in rows.columns:  # one look takes items for blocks
         rows = rows.rename({"item": "block"})
@@ -310,7 +321,7 @@ def _trials(
 
 
 def _network(reading: Reading, question: Mapping[str, Any]) -> Study:
-    study = create_study(options=reading.options, **question)
+    study = _begun(reading, question)
     rows = pl.DataFrame(reading.rows, infer_schema_length=None)
     arms = "option" in rows.columns
     names = {"block": "study", "option": "treatment", "successes": "events", "trials": "n"}

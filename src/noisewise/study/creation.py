@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -15,16 +15,15 @@ from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.model_choice import facts_of
 from noisewise.study.log.specification import (
-    ANY_TIME,
     BLIND,
     BUDGET_POLICY,
     DEFAULT_POLICY,
-    NORMAL,
     ONCE,
     Specification,
     check_question,
 )
 from noisewise.study.log.state import State, replay
+from noisewise.study.measure import Errors, Measure, read_errors, read_measure, read_model, read_policy
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.stores.address import MEMORY, PATIENCE, find_study, open_store
 from noisewise.study.stores.protocol import Storage, check_name
@@ -39,34 +38,23 @@ if TYPE_CHECKING:
 def create_study(
     store: str | Path | Storage = MEMORY,
     *,
+    name: str = "study",
     options: Any = None,
     results: Any = None,
-    name: str = "study",
-    id: str | None = None,
+    roles: Mapping[str, Any] | None = None,
     features: Sequence[str] | None = None,
-    cost: str | None = None,
-    model: str = "independent",
+    model: str | None = None,
+    measure: Measure | None = None,
+    errors: Errors | Mapping[str, Any] | str | None = None,
+    scale: str = LINEAR,
+    unit: str | None = None,
     goal: str = "max",
     eps: float | str | None = None,
     confidence: float = 0.95,
-    span: float | str | None = None,
-    deviation: float | str | None = None,
-    extra_scatter: float | str | None = None,
     budget: int | None = None,
-    looks: str = ANY_TIME,
-    bounds: tuple[float, float] | None = None,
-    scatter: str | None = None,
-    noise: str = NORMAL,
-    items: Iterable[Any] | int | None = None,
-    unit: str | None = None,
-    scale: str = LINEAR,
-    policy: str | None = None,
-    policy_options: dict[str, Any] | None = None,
-    noise_floor: float | str | None = None,
-    lease: float | None = None,
+    policy: str | tuple[str, Mapping[str, Any]] | None = None,
+    final: bool = False,
     seed: int | None = None,
-    clock: Callable[[], float] = time.time,
-    token: "str | Path | None" = None,
     **reading: "Unpack[HowToRead]",
 ) -> Study:
     """Begin a study: which of these options is the best?
@@ -74,67 +62,45 @@ def create_study(
     Args:
         store: Where it is kept: a file, which is made if need be, ``"postgresql://..."``, ``":memory:"``, a
             storage of your own, or the address of a server, ``"https://host/prefix"``.
+        name: The study's name in its store.
         options: A file (csv, tsv, txt, xlsx, parquet, arrow), a data frame, or a plain list of names.
             Default: the options that `results` are about.
         results: A table of measurements to begin with, as `Study.tell_many` takes it. If one of its rows is
             bad, no study is made. Features and costs are taken from it as well unless there are `options`;
             they must be the same in all rows of an option.
-        name: The study's name in its store.
-        id: The column with the options' names.
-        features: The columns the linear models use; default: all others. Text becomes categories. The
+        roles: Columns of the tables by their role, where they are not called so: ``{"option": "alloy",
+            "cost": "price", "value": "HV"}``. ``cost`` is what measuring an option costs.
+        features: Columns for the linear models; default there: all others. Text becomes categories. An
             independent model keeps those that are named, for `Study.switch`.
-        cost: The column with what measuring an option costs.
-        model: ``"independent"``: every option on its own, always right. ``"linear"``: an option's value is a
-            weighted sum of its features, so that measuring one teaches about all.
-            ``"linear+deviation"``: that sum plus a deviation of the option's own.
-        goal: ``"max"`` or ``"min"``.
-        eps: How far from the best is good enough, in the unit of your values.
-        confidence: Of the certificate.
-        span: A number, in the unit of your values, by which no two options differ more. Plans need it
-            that look ahead before two options were measured.
-        deviation: How far options typically deviate from the weighted sum (a standard deviation, in the unit
-            of your values), or ``"estimate"``, the default of that model.
-        extra_scatter: What every error bar lacks (a standard deviation that is added in squares), or
-            ``"estimate"``.
-        budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
-            is spent.
-        looks: ``"any time"``: the certificate holds however often it is looked at, and whenever measuring
-            ends. ``"once"``, for finished tables: bounds are smaller, and hold for one look only, at
-            measurements that nobody chose or ended by looking at values.
-        bounds: The least and the largest that a single reading can be, if there are such: 1 and 5 for
-            ratings, say. Values without an error bar are then readings between them, nothing else is
-            assumed about how they scatter, and each of ``values=[...]`` is kept.
-        scatter: Of readings without bounds. ``"own"``: every option's readings have an unknown scatter of
-            their own (independent options, without blocks and differences). ``"pooled"``: readings of all
-            options, or of one instrument, scatter alike. Default: ``"own"`` if readings that name
-            neither instrument nor block are told first: by the first call, or in the first table.
-        noise: Of measurements with error bars. ``"normal"``: tails no heavier than normal ones.
-            ``"heavy"``: any tails, as long as error bars are true standard errors; then a measurement that
-            is far off moves neither estimates nor bounds much (independent options, without blocks and
-            differences). ``"symmetric"``: options are measured in rounds, told as items, and ratios (or
-            differences) of a round lie as easily above as below the true one, however far: see the page on
-            timings.
-        items: The questions, inputs or seeds that every option is measured on: a list of names, or n for
-            "1" to "n". All options are told them in one random order, `ask` says which come next, and the
-            certificate is about the mean over all of them. Items may be told without such a list: then
-            they have no end, and must come in random order.
-        unit: Of your values, such as "ms" or "%", for sentences, tables and charts; default: as the header
-            of `results` says.
+        model: ``"independent"``: every option on its own, always right; the default without `features`.
+            ``"linear"``: an option's value is a weighted sum of its features, so that measuring one teaches
+            about all; the default with `features`. ``"linear+deviation"``: that sum plus a deviation of the
+            option's own, whose typical size is estimated, or stated: ``"linear+deviation:0.3"``.
+        measure: What a measurement is: ``"error bars"``, ``"counts"``, ``"readings"``, ``"rounds"`` (all
+            options are measured in rounds, and compared within them), ``nw.Ratings(1, 5)`` (readings within
+            bounds), or ``nw.Items(pool)`` (every option is measured on the same questions, inputs or seeds,
+            in one random order). Default: whatever is recorded first.
+        errors: How errors behave, ``nw.Errors(...)``: heavy tails, a floor, extra scatter, scatter of
+            readings. Default: normal errors, as large as error bars say.
         scale: ``"log"`` where ratios matter (times, costs, throughputs): values, which must be above 0,
             enter as logarithms, estimates are geometric means, and the bound is in per cent. Then `eps` is a
-            part of the best value, ``"2%"`` or 0.02: at most 2 % above the best (goal "max": below). `span`
-            is a factor, 3 or ``"3x"``; `deviation`, `extra_scatter` and `noise_floor` are parts of a value.
+            part of the best value, ``"2%"`` or 0.02; extra scatter, floor and deviation are parts of a value.
+        unit: Unit of the values, such as "ms" or "%"; default: as the header of `results` says.
+        goal: ``"max"`` or ``"min"``.
+        eps: How far from the best is good enough, in the unit of the values. Only a finished table needs
+            none.
+        confidence: Confidence of the certificate.
+        budget: How many measurements there will be, if that is fixed beforehand. Nothing is refused when it
+            is spent.
         policy: Who asks; default: ``"race"``, which lowers the certificate's bound; with a budget ``"vage"``,
-            which aims at the smallest regret at the end. Or any other name of `noisewise.rules.POLICIES`.
-        policy_options: Its options.
-        noise_floor: Standard errors below it are raised to it: your instrument's resolution.
-        lease: Seconds for which a suggestion is reserved; default: one week.
-        seed: Of the order of `items` and the policy's random choices; the same seed makes the same study.
-            Default: with a pool of items a random one, which the study keeps; else 0. Anyone
-            who knows the seed of a pool can fit an option to the items that come first.
-        clock: Where the time comes from.
-        token: For a server, as in `load_study`.
-        reading: How to read the tables: ``map=``, ``ignore=``, ``decimal=``, ``allow_missing_se=``; see
+            which aims at the smallest regret at the end. Or any other rule, with its options if need be:
+            ``"vaee"``, ``"varcb:horizon=50"``, ``("varcb", {"horizon": 50})``.
+        final: Whether this table is all there will be: bounds are smaller, and hold for one look only, at
+            measurements that nobody chose or ended by looking at values.
+        seed: Seed of the order of items and of the policy's random choices. Default: with a pool of items a
+            random one, which the study keeps; else 0. Anyone who knows the seed of a pool can fit an option
+            to the items that come first.
+        reading: How to read the tables: ``ignore=``, ``decimal=``, ``allow_missing_se=``; see
             `Study.tell_many`.
 
     Example:
@@ -144,34 +110,73 @@ def create_study(
         >>> study.certificate().option
         'B'
     """
+    asked = {
+        "options": options, "results": results, "roles": roles, "features": features, "model": model,
+        "measure": measure, "errors": errors, "scale": scale, "unit": unit, "goal": goal, "eps": eps,
+        "confidence": confidence, "budget": budget, "policy": policy, "final": final, "seed": seed, **reading,
+    }  # fmt: skip
+    return begin_study(store, name, time.time, **asked)
+
+
+def begin_study(
+    store: str | Path | Storage,
+    name: str,
+    clock: Callable[[], float],
+    *,
+    options: Any = None,
+    results: Any = None,
+    roles: Mapping[str, Any] | None = None,
+    features: Sequence[str] | None = None,
+    model: str | None = None,
+    measure: Any = None,
+    errors: Any = None,
+    budget: int | None = None,
+    policy: Any = None,
+    **asked: Any,
+) -> Study:
+    """Begin a study whose time comes from a clock; the other arguments are those of `create_study`."""
     # What only a new study needs, all rules among it, is loaded here.
     from noisewise.study.asking.ask import rehearse_asking
     from noisewise.study.asking.policy import pinned_policy
 
-    _check_reading(reading, token)
+    reading = {part: given for part, given in asked.items() if part not in QUESTION}
+    question = {**QUESTION, **{part: given for part, given in asked.items() if part in QUESTION}}
+    if reading:
+        from noisewise.study.telling.understanding import check_reading
+
+        if "map" in reading:
+            raise TypeError("create_study() has no argument 'map'. Did you mean 'roles'?")
+        check_reading(reading, "create_study")
+    chosen, deviation = read_model(model)
+    chosen = chosen or ("linear" if features else "independent")
+    behave = read_errors(errors)
     question = check_question(
-        model=model, goal=goal, eps=eps, confidence=confidence, span=span, noise_floor=noise_floor,
-        lease=lease, seed=seed, deviation=deviation, extra_scatter=extra_scatter,
-        budget=budget, looks=looks, bounds=bounds, scatter=scatter, noise=noise, items=items, unit=unit,
-        scale=scale,
+        **question, **read_measure(measure, behave), model=chosen, deviation=deviation, budget=budget,
+        extra_scatter=behave.extra, noise_floor=behave.floor, scatter=behave.scatter,
     )  # fmt: skip
     usual = BLIND[0] if question["looks"] == ONCE else DEFAULT_POLICY if budget is None else BUDGET_POLICY
-    policy = usual if policy is None else check_blind(policy, question["looks"])
-    catalogue, understood = _tables(model, options, results, id, features, cost, reading)
+    rule, settings = read_policy(policy)
+    rule = usual if rule is None else check_blind(rule, question["looks"])
+    catalogue, understood = _tables(chosen, options, results, dict(roles or {}), features, reading)
     if question["bounds"] is None and understood is not None:
         question["bounds"] = understood.bounds
     question["unit"] = question["unit"] or (understood and understood.units.get("value"))
     specification = Specification(
         name=check_text("name", check_name(name)),
         catalogue=catalogue,
-        policy=pinned_policy(
-            policy, policy_options or {}, delta=1.0 - question["confidence"], seed=question["seed"]
-        ),
+        policy=pinned_policy(rule, settings, delta=1.0 - question["confidence"], seed=question["seed"]),
         version=__version__,
         **question,
     )
     rehearse_asking(State(specification))
     return _told(store, specification, clock, understood)
+
+
+#: What `check_question` takes as it is given, with defaults.
+QUESTION: dict[str, Any] = {
+    "scale": LINEAR, "unit": None, "goal": "max", "eps": None, "confidence": 0.95, "final": False,
+    "seed": None,
+}  # fmt: skip
 
 
 def _told(
@@ -198,30 +203,21 @@ def _told(
     return Study(storage, specification.name, clock)
 
 
-def _check_reading(reading: "HowToRead", token: Any) -> None:
-    """Refuse arguments that `create_study` does not have, or not here."""
-    if token is not None:
-        raise ValueError("`token` goes with the address of a server, such as https://host/prefix.")
-    if reading:
-        from noisewise.study.telling.understanding import check_reading
-
-        check_reading(reading, "create_study")
-
-
 def _tables(
-    model: str,
-    options: Any,
-    results: Any,
-    id: str | None,
-    features: Sequence[str] | None,
-    cost: str | None,
-    reading: "HowToRead",
-) -> "tuple[OptionCatalogue, Understood | None]":
+    model: str, options: Any, results: Any, roles: dict[str, Any], features: Sequence[str] | None,
+    reading: dict[str, Any],
+) -> "tuple[OptionCatalogue, Understood | None]":  # fmt: skip
     """The catalogue of a new study, and its first measurements if there are any."""
+    from noisewise.study.tables.sheet import is_plain_list
     from noisewise.study.telling.options import read_catalogue
 
     uses_features = facts_of(model).uses_features
-    understood = None if results is None else _understood(results, id, features, cost, reading)
+    id, cost = roles.get("option"), roles.pop("cost", None)
+    if results is None and (other := next((role for role in roles if role != "option"), None)) is not None:
+        raise ValueError(f"`roles` may name option and cost where there are no results; got {other!r}.")
+    if options is not None and results is not None and is_plain_list(options):
+        id = None  # the role is about the results
+    understood = None if results is None else _understood(results, features, cost, roles, reading)
     if options is None:
         options, id = _options_of(understood, features, cost, uses_features)
     catalogue = read_catalogue(
@@ -232,18 +228,16 @@ def _tables(
 
 
 def _understood(
-    results: Any, id: str | None, features: Sequence[str] | None, cost: str | None, reading: "HowToRead"
-) -> "Understood":
+    results: Any, features: Sequence[str] | None, cost: str | None, roles: dict[str, Any],
+    reading: dict[str, Any],
+) -> "Understood":  # fmt: skip
     from noisewise.study.readers.readout import Readout
     from noisewise.study.telling.understanding import Understood, understand
 
     if isinstance(results, Understood | Readout):
         return understand(results)
     described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
-    if id is not None:
-        reading = reading.copy()
-        reading["map"] = {**(reading.get("map") or {}), "option": id}
-    return understand(results, what="results", others=described, **reading)
+    return understand(results, what="results", others=described, map=roles or None, **reading)
 
 
 def _options_of(

@@ -10,7 +10,7 @@ from noisewise.study.log.budget import warn_of_budget
 from noisewise.study.log.events import Event, Happened, events_of
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.specification import BLIND
-from noisewise.study.log.state import OPEN, Job, job_of, replay
+from noisewise.study.log.state import OPEN, WEEK, Job, job_of, replay
 from noisewise.study.log.told import Measurement, Told, check_arguments, measurement_of
 from noisewise.study.reader_entries import ReaderEntries
 from noisewise.study.telling.changes import (
@@ -50,7 +50,7 @@ class Entries(ReaderEntries):
             probe: ``"option"``: options to measure; ``"difference"``: pairs of options whose difference to
                 measure. Default: differences if nothing else was measured so far.
             dry_run: Only look; nothing is reserved or written.
-            lease: Seconds for which they are reserved; default: the study's own, one week.
+            lease: Seconds for which they are reserved; default: one week.
             by: Who will measure.
             items: How many items each suggestion is for, where options are measured item by item: which
                 these are is `Job.items`. Default there: 50, or what is left of the pool.
@@ -76,7 +76,7 @@ class Entries(ReaderEntries):
 
         check_count_within("n", n, ASKED)
         sigma = None if sigma is None else self.specification.value_scale.read_error(sigma, "sigma")
-        lease = self.specification.lease if lease is None else check_within("lease", lease, LEASE)
+        lease = WEEK if lease is None else check_within("lease", lease, LEASE)
         by = None if by is None else check_text("by", by)
         block = None if block is None else check_text("block", block)
         items = None if items is None else check_count_within("items", items, COUNT)
@@ -259,8 +259,7 @@ class Entries(ReaderEntries):
         *,
         deviation: float | str | None = None,
         extra_scatter: float | str | None = None,
-        span: float | str | None = None,
-        looks: str | None = None,
+        final: bool | None = None,
         reason: str | None = None,
     ) -> None:
         """Use another model from now on; the log stays, and the change is an event of it.
@@ -269,8 +268,7 @@ class Entries(ReaderEntries):
             model: ``"independent"``, ``"linear"`` or ``"linear+deviation"``; default: as it is.
             deviation: The size of deviations, in the unit of your values, or ``"estimate"``.
             extra_scatter: What every error bar lacks, in the same unit, or ``"estimate"``; 0: nothing.
-            span: By how much options differ at most, if the study was made without it.
-            looks: ``"once"``: bounds hold for one look only, and nothing is asked for by looking at values.
+            final: True: all is measured; bounds hold for one look only. There is no way back.
             reason: Why, for those who read the log later.
         """
         from noisewise.study.asking.ask import rehearse_asking
@@ -278,8 +276,8 @@ class Entries(ReaderEntries):
 
         def changed(news: list[Event]) -> Happened:
             body = switched_model(
-                self._state, model=model, span=span, deviation=deviation, extra_scatter=extra_scatter,
-                looks=looks, reason=reason,
+                self._state, model=model, deviation=deviation, extra_scatter=extra_scatter, final=final,
+                reason=reason,
             )  # fmt: skip
             happened = [("switch", body)]
             if "looks" in body and self._state.policy.name not in BLIND:
@@ -290,7 +288,7 @@ class Entries(ReaderEntries):
             rehearse_asking(imagined)
             return happened
 
-        self._record(changed, ("switch", model, deviation, extra_scatter, span, looks, reason), lambda: None)
+        self._record(changed, ("switch", model, deviation, extra_scatter, final, reason), lambda: None)
 
     def _close(self, kind: str, job: Job | str | Sequence[Job | str], reason: str | None) -> None:
         jobs = list(job) if isinstance(job, list | tuple | set | frozenset) else [job]

@@ -11,7 +11,7 @@ from noisewise.study.log.jobs import Job
 from noisewise.study.stores.address import MEMORY
 
 #: Arguments of `create_study` that a study in memory, made for one call, has no use for.
-_WITHOUT = ("store", "name", "clock", "lease", "results")
+_WITHOUT = ("store", "name", "results")
 
 
 def pick(
@@ -39,7 +39,8 @@ def pick(
         options: Names; a mapping from names to features, each a mapping of numbers or texts; or a table as
             `create_study` takes it.
         measure: A function of an option's name that measures it once, and returns a number, ``(value, se)``,
-            or a mapping with the arguments of `Study.tell`. With ``items=`` it is called with the name and
+            or a mapping with the arguments of `Study.tell`. With ``measure=nw.Items(...)`` it is called
+            with the name and
             the list of items, and returns their values by item. It may be ``async``.
         eps: How far from the best is good enough, in the unit of your values.
         confidence: Of the certificate.
@@ -53,7 +54,7 @@ def pick(
             (its option is out).
         on: ``"threads"``, ``"processes"``, an executor, or a Dask cluster.
         progress: Whether a terminal shows a line with bound, leader and rate.
-        study: Whatever else `create_study` takes: ``model=``, ``scatter=``, ``bounds=``, ``items=``, ...
+        study: Whatever else `create_study` takes: ``model=``, ``measure=``, ``errors=``, ...
 
     Example:
         >>> pick(["A", "B"], lambda name: ({"A": 1.0, "B": 3.0}[name], 0.1), eps=0.5).option
@@ -68,7 +69,7 @@ def pick(
     table, ways = _table(options, study)
     made = create_study(MEMORY, options=table, eps=eps, confidence=confidence, goal=goal, **(ways | study))
     run = made.run(
-        by_name(measure, with_items=study.get("items") is not None), workers=workers, budget=budget,
+        by_name(measure, with_items=made.specification.items is not None), workers=workers, budget=budget,
         timeout=timeout, retries=retries, on_error=on_error,
         on=on, progress=progress,
     )  # fmt: skip
@@ -102,7 +103,7 @@ def by_name(measure: Callable[..., Any], *, with_items: bool) -> ByName:
 
 def _check_study(study: dict[str, Any]) -> None:
     known = [name for name in inspect.signature(create_study).parameters if name != "reading"]
-    known += ["map", "ignore", "decimal"]
+    known += ["ignore", "decimal"]
     for name in study:
         if name in _WITHOUT:
             raise TypeError(
@@ -126,10 +127,12 @@ def _table(options: Any, study: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]
                 f"`options` must say the same of every option: {names[0]!r} has {', '.join(columns)}, and "
                 f"{name!r} has {', '.join(row) or 'nothing'}."
             )
-    id = study.get("id") or "option"
+    id = (study.get("roles") or {}).get("option", "option")
     if id in columns:
         raise ValueError(f"`options` must not have a feature called {id!r}: that is the column of names.")
-    return {id: names, **{column: [row[column] for row in rows] for column in columns}}, {"id": id}
+    return {id: names, **{column: [row[column] for row in rows] for column in columns}}, {
+        "roles": {"option": id}
+    }
 
 
 def _by_name(options: Mapping[Any, Any]) -> bool:

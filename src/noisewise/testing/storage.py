@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from noisewise.study.creation import create_study, load_study
+from noisewise.study.creation import begin_study, create_study, load_study
 from noisewise.study.stores.protocol import AnswerLostError, NameTakenError, Row, Storage, follow
 
 #: Opens one more handle to the store under test; all handles see the same studies.
@@ -197,7 +197,7 @@ def check_a_study_replays_to_the_same_answers(open_storage: OpenStorage) -> None
     """A study read back asks and certifies as the one that wrote it."""
     name = _name()
     clock = itertools.count(1_763_251_200).__next__
-    study = create_study(open_storage(), name=name, options=["A", "B", "C"], eps=0.5, clock=clock)
+    study = begin_study(open_storage(), name, clock, options=["A", "B", "C"], eps=0.5)
     for option, value in zip("ABCAB", (1.0, 3.1, 2.0, 1.2, 2.9), strict=True):
         study.tell(option=option, value=value, se=0.2, key=f"{option}{value}")
     (job,) = study.ask(by="worker σ")

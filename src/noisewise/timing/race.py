@@ -3,7 +3,7 @@
 A round times every option that may still be the best once. What slows the whole machine down for longer than
 a round slows all of them, and cancels in their ratios; what happens within a round hits whoever is being
 timed, and the order is drawn anew for every round. Times go into a study on the log scale with
-`noise="symmetric"`, round by round, so that the certificate is the study's own
+`measure="rounds"`, round by round, so that the certificate is the study's own
 (`noisewise.study.evidence.rounds`). An option that is certainly slower than another leaves the rounds.
 """
 
@@ -161,7 +161,7 @@ class Race:
         kept = open_store(store, create=True)
         self._study = create_study(
             kept, options=list(self._contenders), name=_free(kept.names(), name), eps=eps,
-            confidence=confidence, goal="min", scale="log", noise="symmetric", unit="s",
+            confidence=confidence, goal="min", scale="log", measure="rounds", unit="s",
             seed=0 if seed is None else seed,
         )  # fmt: skip
         question = self._study.specification

@@ -20,10 +20,12 @@ TIMES = {
 @pytest.fixture
 def place(place):
     store = nw.open_store(place)
-    nw.create_study(store, name="asked", options=["A", "B"], items=["q1", "q2", "q3"], eps=0.1, seed=0)
+    nw.create_study(
+        store, name="asked", options=["A", "B"], measure=nw.Items(["q1", "q2", "q3"]), eps=0.1, seed=0
+    )
     rng = np.random.default_rng(1)
     table = {"id": list("abcd"), "Cu": rng.normal(size=4), "price": [1.0, 2.0, 3.0, 4.0]}
-    nw.create_study(store, name="described", options=table, features=["Cu"], cost="price", eps=0.1)
+    nw.create_study(store, name="described", options=table, features=["Cu"], roles={"cost": "price"}, eps=0.1)
     store.close()
     return place
 

@@ -70,7 +70,7 @@ def test_a_study_of_a_table_of_options_has_features_and_costs(place, client):
     seen = send(client, source="options", table=table, do="preview")
     assert 'value="feature" selected' in seen.text
     roles = {"role.0": "name", "role.1": "feature", "role.2": "cost"}
-    made = send(client, source="options", table=table, do="make", model="linear", span="20", **roles)
+    made = send(client, source="options", table=table, do="make", model="linear", **roles)
     assert made.status_code == 303
     catalogue = nw.load_study(place, "new one").specification.catalogue
     assert (catalogue.values.tolist(), catalogue.costs) == ([[1.5], [2.5]], [3.0, 1.0])
@@ -145,22 +145,19 @@ def test_every_choice_of_create_study_is_on_the_page():
     import inspect
 
     on_page = {one.name for one in (*QUESTION, *(choice for group in GROUPS for choice in group.choices))}
-    elsewhere = {"store", "name", "options", "results", "id", "features", "cost", "clock", "reading"}
-    parameters = set(inspect.signature(nw.create_study).parameters)
-    assert parameters - on_page - elsewhere == {
-        "policy_options",
-        "token",
-    }
+    elsewhere = {"store", "name", "options", "results", "roles", "features", "reading"}
+    in_parts = {"errors"}  # tails, scatter, floor, extra
+    assert set(inspect.signature(nw.create_study).parameters) - on_page - elsewhere == in_parts
+    assert {"tails", "scatter", "floor", "extra"} <= on_page
 
 
 def test_choices_are_read_as_they_are_written():
-    said = question_in(
-        {"eps": "2%", "confidence": "90 %", "bounds": "1 and 5", "items": "q1, q2", "lease": "2", "span": " "}
-    )
-    assert said == {
-        "eps": "2%", "confidence": 0.9, "bounds": (1.0, 5.0), "items": ["q1", "q2"], "lease": 172_800.0,
-    }  # fmt: skip
-    assert question_in({"items": "500", "confidence": "0.99"}) == {"items": 500, "confidence": 0.99}
+    said = question_in({"eps": "2%", "confidence": "90 %", "items": "q1, q2", "bounds": "1 and 5"})
+    assert said == {"eps": "2%", "confidence": 0.9, "measure": {"items": [["q1", "q2"], [1.0, 5.0]]}}
+    assert question_in({"items": "500", "confidence": "0.99"}) == {
+        "confidence": 0.99,
+        "measure": {"items": 500},
+    }
     assert [group.title for group in GROUPS if touched(group, {"scale": "linear", "budget": "9"})] == [
         "How it is measured"
     ]

@@ -288,7 +288,7 @@ def test_readings_and_counts_say_with_which_error_they_enter():
     counted_ones = nw.create_study(options=["A", "B"], eps=0.1)
     for option, successes in (("A", 30), ("B", 20), ("A", 28)):
         counted_ones.tell(option=option, successes=successes, trials=40)
-    read = nw.create_study(options=["A", "B"], eps=0.1, scatter="pooled")
+    read = nw.create_study(options=["A", "B"], eps=0.1, errors=nw.Errors(scatter="pooled"))
     for option, readings in (("A", [1.0, 1.2, 1.1]), ("B", [2.0, 2.3, 2.2])):
         read.tell(option=option, values=readings)
     for opened in (counted_ones, read):
@@ -334,7 +334,7 @@ def test_studies_are_listed_with_the_last_event_first(store):
 
 
 def test_questions_about_the_future_are_read_from_an_address():
-    assert plan_arguments({"noise": "0.5, 0.1", "eps": "2%", "span": ""}) == {
+    assert plan_arguments({"noise": "0.5, 0.1", "eps": "2%"}) == {
         "noise": [0.5, 0.1],
         "eps": "2%",
     }
@@ -343,7 +343,7 @@ def test_questions_about_the_future_are_read_from_an_address():
 
 
 def test_a_study_of_items_is_told_items_and_nothing_else():
-    opened = nw.create_study(options=["A", "B"], items=["q 1", "q=2", "q3"], eps=0.1, seed=0)
+    opened = nw.create_study(options=["A", "B"], measure=nw.Items(["q 1", "q=2", "q3"]), eps=0.1, seed=0)
     assert [kind.name for kind in kinds_for(opened)] == ["items"]
     job = opened.ask()[0]
     form = filled_for(opened, job.id)

@@ -66,7 +66,7 @@ def test_noise_that_belongs_to_options_is_expected_of_them():
 
 
 def test_announced_noise_has_the_extra_scatter_of_the_study_and_nothing_else():
-    study = nw.create_study(options=NAMES, eps=0.1, extra_scatter=0.4)
+    study = nw.create_study(options=NAMES, eps=0.1, errors=nw.Errors(extra=0.4))
     study.tell(option="A", value=1.0, se=5.0)
     assert_allclose(expected_noise(study.analysis(), 0.3), 0.5)
     assert_allclose(expected_noise(study.analysis(), None), np.hypot(5.0, 0.4))

@@ -13,10 +13,10 @@ from noisewise.study.certificates.bound import recommend
 
 KINDS = (
     ("independent", {}),
-    ("linear", {"span": 8.0}),
-    ("linear+deviation", {"span": 8.0, "deviation": 0.3}),
-    ("linear+deviation", {"span": 8.0}),
-    ("independent", {"extra_scatter": "estimate"}),
+    ("linear", {}),
+    ("linear+deviation:0.3", {}),
+    ("linear+deviation", {}),
+    ("independent", {"errors": nw.Errors(extra="estimate")}),
 )
 
 
@@ -95,7 +95,7 @@ def test_a_new_block_opens_with_the_best_mean_while_options_are_missing():
 def test_the_first_of_options_with_features_lies_far_out_and_the_second_on_the_other_side():
     table = {"id": list("ABCDE"), "x": [0.1, 3.0, -0.2, -2.5, 0.0]}
     for model in ("linear", "linear+deviation"):
-        study = nw.create_study(options=table, model=model, span=9.0, eps=0.1)
+        study = nw.create_study(options=table, model=model, eps=0.1)
         assert study.ask(dry_run=True)[0].option == "B"
         (pair,) = study.ask(probe="difference")
         assert {pair.option, pair.minus} == {"B", "D"}
@@ -187,7 +187,7 @@ def test_extreme_noise_is_asked_on(model, asking):
 @pytest.mark.parametrize("model", MODELS[1:])
 def test_features_that_say_little_are_asked_on(model):
     rng = np.random.default_rng(5)
-    names, size = [f"o{k}" for k in range(8)], {} if model == "linear" else {"deviation": 0.3}
+    names, model = [f"o{k}" for k in range(8)], model if model == "linear" else f"{model}:0.3"
     twice = np.tile(rng.normal(size=4), 2)
     tables = (
         {"id": names, "x": rng.normal(size=8), "constant": np.full(8, 3.0)},
@@ -196,7 +196,7 @@ def test_features_that_say_little_are_asked_on(model):
     )
     for table in tables:
         for asking in ({}, {"probe": "difference"}, {"block": lambda step: f"day {step // 3}"}):
-            study = nw.create_study(options=table, model=model, span=8.0, eps=0.05, **size)
+            study = nw.create_study(options=table, model=model, eps=0.05)
             follow(study, 10, usual(rng), **asking)
 
 

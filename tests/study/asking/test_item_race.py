@@ -26,7 +26,7 @@ def ask_and_tell(study, answers, most=400):
 @pytest.mark.parametrize("seed", range(effort(1, 3)))
 def test_asking_ends_with_an_option_that_is_good_enough(pool, seed):
     answers = answers_of(np.random.default_rng(seed), 5, 3000)
-    study = nw.create_study(options=list("ABCDE"), eps=0.08, items=pool, seed=0)
+    study = nw.create_study(options=list("ABCDE"), eps=0.08, measure=nw.Items(pool), seed=0)
     ask_and_tell(study, answers)
     means = answers.mean(axis=1)
     assert means["ABCDE".index(study.certificate().option)] >= means.max() - 0.08
@@ -44,7 +44,7 @@ def test_asking_ends_although_the_first_leader_is_certainly_worse():
 
 
 def test_every_option_is_measured_once_before_any_is_measured_again():
-    study = nw.create_study(options=list("CAB"), eps=0.05, items=100, seed=0)
+    study = nw.create_study(options=list("CAB"), eps=0.05, measure=nw.Items(100), seed=0)
     jobs = study.ask(3, items=10)
     assert [job.option for job in jobs] == ["A", "B", "C"]
     assert jobs[0].items == jobs[1].items == jobs[2].items == tuple(study._state.items.names[:10])
@@ -110,7 +110,7 @@ def test_what_items_have_none_of_is_refused():
 
 
 def test_other_policies_choose_the_option_and_items_follow():
-    study = nw.create_study(options=list("AB"), eps=0.05, items=50, policy="round_robin", seed=0)
+    study = nw.create_study(options=list("AB"), eps=0.05, measure=nw.Items(50), policy="round_robin", seed=0)
     jobs = study.ask(2, items=5)
     assert {job.option for job in jobs} == {"A", "B"}
     assert all(job.items == tuple(study._state.items.names[:5]) for job in jobs)

@@ -1,6 +1,7 @@
 """What RACE asks for follows from what was measured, and from nothing else."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.effort import effort
 from tests.support.racing import DAYS, MODELS, random_row
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 from noisewise.study.asking.ask import Asking
@@ -45,12 +47,9 @@ class Case:
         more = {}
         if self.model != "independent":
             table |= {f"x{j}": self.features[order, j] for j in range(2)}
-            more["span"] = 8.0 * unit
-        if self.model == "linear+deviation":
-            more["deviation"] = 0.3 * unit
-        if together:
-            more["clock"] = lambda: 1.7e9
-        study = nw.create_study(options=table, model=self.model, eps=0.05 * unit, goal=goal, **more)
+        model = f"{self.model}:{0.3 * unit}" if self.model == "linear+deviation" else self.model
+        clock = (lambda: 1.7e9) if together else time.time
+        study = study_at(clock, options=table, model=model, eps=0.05 * unit, goal=goal, **more)
         for row in self.rows if rows is None else rows:
             study.tell(**row)
         return study
@@ -168,7 +167,7 @@ def test_suggestions_for_one_new_block_follow_it_when_it_gets_its_name():
 
 
 def test_a_difference_under_way_has_the_noise_of_differences():
-    study = nw.create_study(options={"id": list("ABCD"), "x": [0.0, 1.0, 2.0, 3.5]}, model="linear", span=9.0)
+    study = nw.create_study(options={"id": list("ABCD"), "x": [0.0, 1.0, 2.0, 3.5]}, model="linear", eps=0.2)
     for at, name in enumerate("ABCD"):
         study.tell(option=name, value=0.3 * at, se=5.0)
     study.tell(plus="A", minus="B", value=0.1, se=0.1)

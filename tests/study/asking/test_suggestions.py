@@ -23,8 +23,8 @@ def featured(count, rng, **question):
     rows = rng.normal(size=(count, 3))
     names = [f"o{k:02d}" for k in range(count)]
     table = {"id": names, **{f"x{j}": rows[:, j] for j in range(3)}}
-    question = {"model": "linear+deviation", "span": 8.0, "eps": 0.8, **question}
-    return nw.create_study(options=table, id="id", **question), dict(
+    question = {"model": "linear+deviation", "eps": 0.8, **question}
+    return nw.create_study(options=table, roles={"option": "id"}, **question), dict(
         zip(names, rows.sum(axis=1), strict=True)
     )
 
@@ -48,7 +48,7 @@ def test_a_size_that_waits_for_options_gets_options_until_there_is_a_bound():
 
 def test_a_size_that_waits_for_repeats_gets_repeats():
     rng = np.random.default_rng(6)
-    study, truth = featured(26, rng, deviation=0.3, extra_scatter="estimate")
+    study, truth = featured(26, rng, model="linear+deviation:0.3", errors=nw.Errors(extra="estimate"))
     measured = [follow(study, truth, rng).option for _ in range(21)]
     assert len(measured) - len(set(measured)) >= 20
     assert not study.analysis().sigmas.waiting
@@ -104,6 +104,6 @@ def test_a_new_study_asks_by_race_and_can_be_changed_back():
 
 def test_race_takes_no_option_that_it_does_not_have():
     with pytest.raises(TypeError, match="race has the option sharpness, and no other; got share"):
-        nw.create_study(options=["A", "B"], eps=0.1, policy_options={"share": 0.1})
+        nw.create_study(options=["A", "B"], eps=0.1, policy=("race", {"share": 0.1}))
     with pytest.raises(ValueError, match="`sharpness` must be"):
-        nw.create_study(options=["A", "B"], eps=0.1, policy_options={"sharpness": -1})
+        nw.create_study(options=["A", "B"], eps=0.1, policy=("race", {"sharpness": -1}))

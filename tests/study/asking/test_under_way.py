@@ -13,8 +13,8 @@ from noisewise.study.certificates.bound import recommend
 def test_while_standard_errors_are_waited_for_what_is_under_way_is_no_obstacle(model):
     table = {"id": ["A", "B", "C"]}
     features = {} if model == "independent" else {"x": [0.0, 0.5, 1.0]}
-    size = {"deviation": 0.3} if model == "linear+deviation" else {}
-    study = nw.create_study(options=table | features, model=model, eps=0.1, span=5.0, **size)
+    model = f"{model}:0.3" if model == "linear+deviation" else model
+    study = nw.create_study(options=table | features, model=model, eps=0.1)
     for option, value in (("A", 1.0), ("B", 2.0), ("C", 1.5)):
         for repeat in (0.0, 0.1):
             study.tell(option=option, value=value + repeat)  # without error bars
@@ -26,7 +26,7 @@ def test_while_standard_errors_are_waited_for_what_is_under_way_is_no_obstacle(m
 
 def test_first_looks_go_to_different_options_also_where_sizes_are_to_be_estimated():
     table = {"id": list("ABCDEF"), "x": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]}
-    study = nw.create_study(options=table, model="linear+deviation", deviation="estimate", span=5.0, eps=0.1)
+    study = nw.create_study(options=table, model="linear+deviation", eps=0.1)
     asked = study.ask(4, dry_run=True)
     assert len({job.option for job in asked}) == 4
     assert not any(": ," in job.why for job in asked)
@@ -74,7 +74,7 @@ def test_a_condensed_study_says_what_all_its_measurements_say():
 def test_readings_between_bounds_that_are_under_way_are_like_those_so_far(told):
     """They widen no race, and what the study said before it asked is said on."""
     rng = np.random.default_rng(1)
-    study = nw.create_study(options=list("ABC"), eps=0.05, bounds=(0.0, 1.0))
+    study = nw.create_study(options=list("ABC"), eps=0.05, measure=nw.Ratings(0.0, 1.0))
     for name, level in zip("ABC", (0.8, 0.75, 0.2), strict=True):
         for _ in range(2 if told == "values" else 12):
             readings = np.clip(level + 0.1 * rng.standard_normal(6), 0.0, 1.0)

@@ -22,9 +22,9 @@ def world(seed, model, n=12):
     names = [f"o{k}" for k in rng.permutation(n)]
     truth = dict(zip(names, features @ rng.normal(size=FEATURES) / 2.0, strict=True))
     table = {"id": names, **{f"x{j}": features[:, j] for j in range(FEATURES)}}
-    question = {"options": names} if model == "independent" else {"options": table, "id": "id", "span": 20.0}
-    more = {"deviation": 0.2} if model == "linear+deviation" else {}
-    study = nw.create_study(eps=0.3, model=model, **question, **more)
+    question = {"options": names} if model == "independent" else {"options": table, "roles": {"option": "id"}}
+    model = f"{model}:0.2" if model == "linear+deviation" else model
+    study = nw.create_study(eps=0.3, model=model, **question)
     for name in names:
         study.tell(option=name, value=truth[name] + 0.4 * rng.normal(), se=0.4)
     return study, truth, rng
@@ -145,7 +145,9 @@ def test_options_that_were_never_measured_come_first_and_once():
 
 def test_costs_and_excluded_options_are_respected():
     table = {"id": ["a", "b", "c"], "price": [1.0, 100.0, 1.0]}
-    study = nw.create_study(options=table, id="id", cost="price", model="independent", eps=0.05)
+    study = nw.create_study(
+        options=table, roles={"option": "id", "cost": "price"}, model="independent", eps=0.05
+    )
     for name, value in (("a", 1.0), ("b", 1.01), ("c", 1.02)):
         study.tell(option=name, value=value, se=0.3)
     assert "b" not in {job.option for job in study._ask_at_once(6, by="me")}

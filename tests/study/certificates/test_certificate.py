@@ -61,7 +61,7 @@ def test_it_need_not_be_the_largest_number_seen_and_says_so():
 
 
 def test_the_words():
-    study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=10.0)
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5)
     assert study.certificate().sentence == "Nothing was measured yet."
     study.tell(option="A", value=1.0, se=0.05)
     assert study.certificate().bound == math.inf
@@ -106,7 +106,7 @@ def test_without_a_link_between_blocks_it_says_what_to_do():
 
 def test_readings_are_withheld_below_twenty_degrees_of_freedom():
     rng = np.random.default_rng(0)
-    study = nw.create_study(options=["A", "B"], eps=0.5, scatter="pooled")
+    study = nw.create_study(options=["A", "B"], eps=0.5, errors=nw.Errors(scatter="pooled"))
     for round_ in range(10):
         certificate = study.certificate()
         assert certificate.withheld or round_ == 0

@@ -59,18 +59,11 @@ def test_the_worst_residuals_name_measurement_and_block():
     assert "m-34" in str(check)
 
 
-def test_a_span_that_the_data_contradict_withholds_the_certificate():
-    study = nw.create_study(options=["A", "B"], eps=0.1, span=1.0)
-    study.tell(option="A", value=0.0, se=0.1)
-    study.tell(option="B", value=5.0, se=0.1)
-    (problem,) = study.check().problems
-    assert problem == "`span` is 1, but B and A differ by about 5: find out which is wrong"
-    assert study.certificate().withheld == (problem,)
-
-
 def test_readings_that_scatter_differently_must_not_be_pooled():
     rng = np.random.default_rng(0)
-    together, apart = (nw.create_study(options=["A", "B"], eps=0.5, scatter="pooled") for _ in range(2))
+    together, apart = (
+        nw.create_study(options=["A", "B"], eps=0.5, errors=nw.Errors(scatter="pooled")) for _ in range(2)
+    )
     for i in range(40):
         scatter = 0.05 if i % 2 else 1.0
         values = (scatter * rng.standard_normal(4)).tolist()
@@ -78,7 +71,7 @@ def test_readings_that_scatter_differently_must_not_be_pooled():
         apart.tell(option="AB"[i % 2], values=values, instrument=f"i{i % 2}")
     assert "the scatter within all readings differs" in together.check().problems[0]
     assert "an instrument= of their own" in together.check().remedies[0]
-    assert 'make the study with scatter="own"' in together.check().remedies[0]
+    assert 'make the study with errors="scatter=own"' in together.check().remedies[0]
     assert apart.check().ok
 
 

@@ -13,10 +13,10 @@ from noisewise.study.models.analysis import Analysis
 
 #: Another value for every field of a specification.
 OTHER = {
-    "model": "linear", "goal": "min", "eps": 0.4, "confidence": 0.9, "span": 7.0, "noise_floor": 0.1,
-    "lease": 60.0, "seed": 5, "version": "0", "deviation": 0.3, "extra_scatter": 0.3,
+    "model": "linear", "goal": "min", "eps": 0.4, "confidence": 0.9, "noise_floor": 0.1,
+    "seed": 5, "version": "0", "deviation": 0.3, "extra_scatter": 0.3,
     "budget": 9, "looks": "once", "bounds": (0.0, 9.0), "scatter": "pooled", "noise": "heavy", "items": 7,
-    "unit": "ms", "scale": "log", "policy": PolicyChoice("uniform", "0", {}),
+    "unit": "ms", "scale": "log", "measure": "counts", "policy": PolicyChoice("uniform", "0", {}),
 }  # fmt: skip
 #: Another value for every field of a measurement, and one where the field is missing.
 BODY = {
@@ -74,7 +74,7 @@ def test_every_field_of_a_measurement_counts_but_what_it_is_filed_under(name):
 
 
 def test_no_field_of_a_measurement_is_forgotten_here():
-    study = nw.create_study(options=["A", "B", "C"], eps=0.5, bounds=(0.0, 9.0))
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, measure="ratings:0,9")
     study.tell(
         option="A",
         values=[1.0, 2.0],

@@ -103,7 +103,7 @@ def test_a_withheld_certificate_withholds_the_verdict():
 
 def test_a_pool_of_items_is_named_and_the_population_beside_it():
     items = [f"i{k}" for k in range(40)]
-    study = nw.create_study(options=["A", "B"], items=items, bounds=(0, 1), eps=0.1, seed=1)
+    study = nw.create_study(options=["A", "B"], measure=nw.Items(items, 0, 1), eps=0.1, seed=1)
     study.tell_many({"option": ["A"] * 40 + ["B"] * 40, "item": items * 2, "value": [0.0] * 40 + [1.0] * 40})
     found = study.compare("B", "A")
     assert found.verdict == "better"
@@ -150,7 +150,9 @@ def test_verdicts_at_every_look_are_rarely_wrong(kind):
     wrong = 0
     for k in range(GATES):
         rng = np.random.default_rng([5, k])
-        study = nw.create_study(options=["A", "B"], eps=0.1, bounds=(0, 1) if kind == "items" else None)
+        study = nw.create_study(
+            options=["A", "B"], eps=0.1, measure="ratings:0,1" if kind == "items" else None
+        )
         for look in range(12):
             values = rng.random(2) < 0.5
             if kind == "items":

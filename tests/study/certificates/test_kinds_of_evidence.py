@@ -44,7 +44,7 @@ def test_trials_count_as_what_they_are_where_options_share_nothing():
 @pytest.mark.parametrize(
     ("question", "more", "evidence", "why"),
     [
-        ({"extra_scatter": 0.01}, {}, ("known error bars",), "as extra scatter is added to them"),
+        ({"errors": nw.Errors(extra=0.01)}, {}, ("known error bars",), "as extra scatter is added to them"),
         ({}, {"block": "Monday"}, ("contrasts",), "as options are compared by what they share"),
     ],
     ids=["extra scatter", "blocks"],
@@ -61,8 +61,8 @@ def test_where_they_enter_with_their_largest_error_the_certificate_says_why(ques
 )
 def test_features_and_deviations_are_named(model, evidence):
     table = {"id": [f"o{k}" for k in range(6)], "x": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]}
-    sizes = {"deviation": 0.1} if len(evidence) > 1 else {}
-    study = nw.create_study(options=table, id="id", model=model, eps=0.5, span=9.0, **sizes)
+    model = f"{model}:0.1" if len(evidence) > 1 else model
+    study = nw.create_study(options=table, roles={"option": "id"}, model=model, eps=0.5)
     study.tell(option="o1", value=1.0, se=0.1)
     study.tell(option="o4", value=4.1, se=0.1)
     assert study.certificate().evidence == evidence

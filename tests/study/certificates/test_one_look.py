@@ -7,6 +7,7 @@ import pytest
 from tests.support import one_look
 from tests.support.logs import append
 from tests.support.one_look import NAMES, once
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 from noisewise.study.log.looks import COST
@@ -24,7 +25,7 @@ def test_the_certificate_says_that_it_is_valid_for_one_look_only():
     assert "Stopping" not in certificate.sentence
     assert any("valid for one look only" in said for said in certificate.assumptions)
     assert json.loads(certificate.to_json())["looks"] == "once"
-    usual = once(ROWS, looks="any time").certificate()
+    usual = once(ROWS, final=False).certificate()
     assert not usual.once
     assert "one look" not in str(usual)
 
@@ -41,16 +42,16 @@ def test_the_bound_follows_from_the_half_widths():
 
 
 def test_the_same_measurements_looked_at_otherwise_are_another_certificate():
-    at_once, usual = once(ROWS).certificate(), once(ROWS, looks="any time")
+    at_once, usual = once(ROWS).certificate(), once(ROWS, final=False)
     assert at_once.data != usual.certificate().data
     with pytest.raises(ValueError, match="the certificate says data="):
         nw.verify_certificate(at_once.to_json().replace(at_once.head, usual.head), usual)
 
 
 def test_switching_to_once_is_an_event_that_says_what_it_costs():
-    study = once(ROWS, looks="any time")
+    study = once(ROWS, final=False)
     before = study.certificate()
-    study.switch(looks="once", reason="the table is finished")
+    study.switch(final=True, reason="the table is finished")
     assert study.looks == "once"
     assert study.policy == "round_robin"
     policy, switch = study.events()[-2:]
@@ -68,12 +69,12 @@ def test_switching_to_once_is_an_event_that_says_what_it_costs():
 def test_there_is_no_way_back():
     study = once(ROWS)
     length = len(study.events())
-    with pytest.raises(ValueError, match=r'cannot be switched from "once" to "any time".*Make a new study'):
-        study.switch(looks="any time")
+    with pytest.raises(ValueError, match=r"`final` cannot be taken back.*Make a new study"):
+        study.switch(final=False)
     with pytest.raises(ValueError, match="hold for one look only already"):
-        study.switch(looks="once")
-    with pytest.raises(ValueError, match="must be one of 'any time', 'once'"):
-        study.switch(looks="twice")
+        study.switch(final=True)
+    with pytest.raises(TypeError, match="`final` must be true or false"):
+        study.switch(final="twice")
     assert len(study.events()) == length
 
 
@@ -125,15 +126,15 @@ def test_a_study_whose_measurements_were_chosen_by_looking_cannot_be_looked_at_o
         study.add_options(["later"])
     for opened in (study, nw.load_study(study._storage)):
         with pytest.raises(ValueError, match="5 suggestions came from a policy that looks"):
-            opened.switch(looks="once")
+            opened.switch(final=True)
 
 
-@pytest.mark.parametrize("question", [{}, {"model": "linear", "span": 8.0}])
+@pytest.mark.parametrize("question", [{}, {"model": "linear"}])
 def test_a_study_can_be_switched_while_all_options_are_excluded(question):
-    study = once(ROWS, looks="any time", **question)
+    study = once(ROWS, final=False, **question)
     for name in NAMES:
         study.exclude(name, "broken")
-    study.switch(looks="once")
+    study.switch(final=True)
     study.set_policy("uniform")
     assert study.certificate().sentence.startswith("Every option of this study is excluded")
     study.include(NAMES[0])
@@ -144,7 +145,7 @@ def test_suggestions_made_before_anything_was_known_were_not_chosen_by_looking()
     study = nw.create_study(options=NAMES, eps=0.5)
     for job in study.ask(len(NAMES)):
         study.tell(job, 1.0, se=0.5)
-    study.switch(looks="once")
+    study.switch(final=True)
     assert nw.load_study(study._storage).looks == "once"
 
 
@@ -154,7 +155,7 @@ def test_a_log_in_which_they_were_withholds_the_certificate():
     study = nw.create_study(storage, options=["A", "B"], eps=0.5)
     for _ in range(4):
         study.tell(study.ask()[0], 1.0, se=0.5)
-    body = {"model": {"model": "independent", "span": None, "deviation": None, "extra_scatter": None}}
+    body = {"model": {"model": "independent", "extra_scatter": None}}
     append(storage, study.name, ("switch", body | {"looks": "once", "costs": COST}))
     certificate = nw.load_study(storage).certificate()
     assert "does not hold for what was chosen by looking" in certificate.withheld[0]
@@ -162,7 +163,7 @@ def test_a_log_in_which_they_were_withholds_the_certificate():
 
 
 def test_policies_that_look_at_values_are_refused():
-    with pytest.raises(ValueError, match="must be round_robin or uniform with looks=\"once\"; got 'race'"):
+    with pytest.raises(ValueError, match="must be round_robin or uniform with final=True; got 'race'"):
         once([], policy="race")
     study = once([], policy="uniform")
     with pytest.raises(ValueError, match="got 'vage', which looks at values"):
@@ -175,7 +176,7 @@ def test_policies_that_look_at_values_are_refused():
 def test_what_is_asked_for_does_not_depend_on_values(policy):
     asked = []
     for slope in (0.0, 100.0):
-        study = nw.create_study(options=NAMES, eps=0.5, looks="once", policy=policy, clock=lambda: 1.7e9)
+        study = study_at(lambda: 1.7e9, options=NAMES, eps=0.5, final=True, policy=policy)
         for _ in range(15):
             job = study.ask()[0]
             assert "looking before the end breaks the promise" in job.why
@@ -188,7 +189,7 @@ def test_what_is_asked_for_does_not_depend_on_values(policy):
 def test_a_plan_goes_by_error_bars_alone():
     plans = []
     for slope in (0.0, 3.0):
-        study = nw.create_study(options=NAMES, eps=0.5, looks="once")
+        study = nw.create_study(options=NAMES, eps=0.5, final=True)
         for k, name in enumerate(NAMES):
             study.tell(option=name, value=slope * k, se=0.5)
         plans.append(study.plan())
@@ -204,9 +205,9 @@ def test_a_plan_goes_by_error_bars_alone():
 
 
 def test_bounded_readings_are_refused():
-    question = {"bounds": (0.0, 1.0)}
-    with pytest.raises(ValueError, match='looks="any time"'):
-        nw.create_study(options=NAMES, eps=0.5, looks="once", **question)
+    question = {"measure": nw.Ratings(0.0, 1.0)}
+    with pytest.raises(ValueError, match="final=True"):
+        nw.create_study(options=NAMES, eps=0.5, final=True, **question)
     usual = nw.create_study(options=NAMES, eps=0.5, **question)
-    with pytest.raises(ValueError, match="does not hold for bounded readings"):
-        usual.switch(looks="once")
+    with pytest.raises(ValueError, match="does not hold for readings within bounds"):
+        usual.switch(final=True)

@@ -13,7 +13,7 @@ OPTIONS = [f"p{k}" for k in range(6)]
 def answered(answers, seed=1):
     """A study of all options on all items of a pool; answers are 0 or 1, (options, items)."""
     items = [f"q{k}" for k in range(answers.shape[1])]
-    study = nw.create_study(options=OPTIONS, items=items, eps=0.05, seed=seed)
+    study = nw.create_study(options=OPTIONS, measure=nw.Items(items), eps=0.05, seed=seed)
     names = np.repeat(OPTIONS, len(items))
     study.tell_many(pl.DataFrame({"option": names, "item": items * len(OPTIONS), "value": answers.ravel()}))
     return study
@@ -64,7 +64,7 @@ def test_one_measurement_is_said_to_be_one():
 def test_a_network_shows_the_bound_with_estimated_heterogeneity(looks):
     rng = np.random.default_rng(3)
     names, values = [f"t{k}" for k in range(6)], np.linspace(0.0, 0.2, 6)
-    study = nw.create_study(options=names, eps=0.3, looks=looks)
+    study = nw.create_study(options=names, eps=0.3, final=looks == "once")
     rows = []
     for trial in range(40):
         one, other = rng.choice(6, 2, replace=False)
@@ -113,7 +113,7 @@ def test_a_number_that_is_stated_after_looking_makes_the_confidence_approximate(
     found = study.certificate()
     assert found.approximate == ("the extra scatter was stated after 27 measurements had been seen",)
     assert "with about 95 % confidence" in found.sentence
-    before = nw.create_study(options=["A", "B"], eps=0.5, extra_scatter=0.3)
+    before = nw.create_study(options=["A", "B"], eps=0.5, errors=nw.Errors(extra=0.3))
     for option in ("A", "B"):
         before.tell(option=option, value=1.0, se=0.1)
     assert not before.certificate().approximate

@@ -140,7 +140,7 @@ def test_one_error_moves_an_estimate_by_about_a_standard_error():
 
 def told(noise, extra=()):
     rng = np.random.default_rng(4)
-    study = nw.create_study(options=["A", "B", "C"], eps=0.5, noise=noise)
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, errors=nw.Errors(tails=noise))
     rows = [(name, 0.8 * k + rng.standard_normal()) for _ in range(60) for k, name in enumerate("ABC")]
     for name, value in [*rows, *extra]:
         study.tell(option=name, value=value, se=1.0)
@@ -160,7 +160,7 @@ def test_a_study_of_any_tails_is_not_carried_away():
 
 
 def test_counts_stand_beside_error_bars_of_any_tails():
-    study = nw.create_study(options=["A", "B"], eps=0.2, noise="heavy", span=1.0)
+    study = nw.create_study(options=["A", "B"], eps=0.2, errors=nw.Errors(tails="heavy"))
     for name, share in (("A", 0.2), ("B", 0.7)):
         study.tell(option=name, successes=round(200 * share), trials=200)
         for value in (share - 0.05, share, share + 0.05):
@@ -187,7 +187,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("given", "said"), REFUSED)
 def test_what_cannot_be_used_is_refused(given, said):
-    study = nw.create_study(options=["A", "B"], eps=0.5, noise="heavy")
+    study = nw.create_study(options=["A", "B"], eps=0.5, errors=nw.Errors(tails="heavy"))
     with pytest.raises(ValueError, match=said):
         study.tell(option="A", **given)
     with pytest.raises(ValueError, match=f"row 1 \\(A\\): .*{said}"):
@@ -198,7 +198,7 @@ def test_what_cannot_be_used_is_refused(given, said):
 
 
 def test_too_many_far_off_withhold_the_certificate():
-    study = nw.create_study(options=["A", "B"], eps=0.5, noise="heavy")
+    study = nw.create_study(options=["A", "B"], eps=0.5, errors=nw.Errors(tails="heavy"))
     rng = np.random.default_rng(6)
     for _ in range(30):
         for name in "AB":
@@ -221,10 +221,10 @@ def test_precise_measurements_bound_something_too(se):
     rng = np.random.default_rng(5)
     value = np.repeat([0.0, 3.0], 15) + se * rng.standard_normal(30)
     told = {"option": ["a"] * 15 + ["b"] * 15, "value": value, "se": [se] * 30}
-    made = nw.create_study(results=told, eps=0.5, noise="heavy").certificate()
+    made = nw.create_study(results=told, eps=0.5, errors=nw.Errors(tails="heavy")).certificate()
     assert (made.option, made.bound) == ("b", 0.0)
     close = {**told, "value": value - np.repeat([0.0, 3.0], 15)}
-    assert nw.create_study(results=close, eps=0.5, noise="heavy").certificate().bound < 0.5
+    assert nw.create_study(results=close, eps=0.5, errors=nw.Errors(tails="heavy")).certificate().bound < 0.5
 
 
 @pytest.mark.parametrize("sigma", [0.05, 1e-3])

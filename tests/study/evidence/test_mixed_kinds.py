@@ -27,7 +27,7 @@ NONE_OF_10 = {"option": "A", "successes": 0, "trials": 10}
     ],
 )
 def test_a_study_of_bounded_readings_error_bars_and_counts_goes_on(goal, told):
-    study = nw.create_study(options=["A", "B"], bounds=(100, 200), eps=0.1, goal=goal)
+    study = nw.create_study(options=["A", "B"], measure=nw.Ratings(100, 200), eps=0.1, goal=goal)
     study.add_options(["C"] if any(one["option"] == "C" for one in told) else ["D"])
     for one in told:
         study.tell(**one)
@@ -48,7 +48,7 @@ def test_the_next_trials_of_an_option_with_an_error_bar_are_expected_at_its_esti
 
 @pytest.mark.parametrize("model", ["linear", "linear+deviation"])
 def test_bounded_readings_in_a_linear_model_have_a_certificate(model):
-    study = nw.create_study(options=FEATURES, model=model, span=4.0, eps=0.1, bounds=(1, 5))
+    study = nw.create_study(options=FEATURES, model=model, eps=0.1, measure=nw.Ratings(1, 5))
     for option in "ABCD":
         study.tell(option=option, value=3.0)
         study.tell(option=option, values=[2.0, 4.0])

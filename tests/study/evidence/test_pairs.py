@@ -18,7 +18,7 @@ LEVEL = math.log(2 / 0.05)
 def study_of(answers, goal="max", pool=None):
     """A study with these answers, one list for each option."""
     names = "ABCDEFGH"[: len(answers)]
-    study = nw.create_study(options=list(names), eps=0.05, goal=goal, items=pool, seed=0)
+    study = nw.create_study(options=list(names), eps=0.05, goal=goal, measure=nw.Items(pool), seed=0)
     for name, values in zip(names, answers, strict=True):
         tell(study, name, values)
     return study

@@ -19,7 +19,7 @@ from noisewise.study.evidence.rounds import (
     STAKES,
     WEIGHTS,
     PairRounds,
-    Rounds,
+    SignedRounds,
     gathered,
     log_evidence,
     shares_by_place,
@@ -127,7 +127,7 @@ def test_the_truth_is_seldom_ruled_out_after_any_round(law):
         }[law]()
         whole = rounds_of(noise)
         # Scales are known before their round, so that an earlier look is the same with fewer rounds.
-        looks = Rounds(*(np.repeat(part, 40, axis=0) for part in whole[:2]), np.tri(40))
+        looks = SignedRounds(*(np.repeat(part, 40, axis=0) for part in whole[:2]), np.tri(40))
         wrong += bool((log_evidence(looks, np.zeros(40), gross=False) >= math.log(20.0)).any())
     assert wrong <= most
 
@@ -136,7 +136,7 @@ def rounds_study(times, rounds, seed=0, scatter=0.02, store=":memory:", leave=Fa
     """A study on the log scale that was told so many rounds, with a slow-down that each round shares."""
     rng = np.random.default_rng(seed)
     study = nw.create_study(
-        store, options=list(times), eps="2%", goal="min", scale="log", noise="symmetric", unit="s"
+        store, options=list(times), eps="2%", goal="min", scale="log", measure="rounds", unit="s"
     )
     left = list(times)
     for t in range(rounds):
@@ -171,13 +171,13 @@ def test_options_that_left_do_not_hold_up_the_bound():
     ("given", "said"),
     [
         ({"scale": "linear"}, 'needs scale="log"'),
-        ({"items": 10}, "takes rounds as they come"),
-        ({"looks": "once"}, "any time"),
-        ({"extra_scatter": 0.1}, "round by round"),
+        ({"errors": "tails=heavy"}, "assumes nothing about tails"),
+        ({"final": True}, "does not go with final=True"),
+        ({"errors": "extra=0.1"}, "has no error bars"),
     ],
 )
 def test_what_does_not_go_with_rounds_is_refused(given, said):
-    question = {"options": ["a", "b"], "eps": "2%", "scale": "log", "noise": "symmetric"} | given
+    question = {"options": ["a", "b"], "eps": "2%", "scale": "log", "measure": "rounds"} | given
     if given.get("scale") == "linear":
         question["eps"] = 0.1
     with pytest.raises(ValueError, match=said):
@@ -186,7 +186,7 @@ def test_what_does_not_go_with_rounds_is_refused(given, said):
 
 def test_without_logarithms_rounds_need_bounds_and_compare_differences():
     rng = np.random.default_rng(6)
-    study = nw.create_study(options=["a", "b"], eps=0.1, noise="symmetric", bounds=(-1000, 1000))
+    study = nw.create_study(options=["a", "b"], eps=0.1, measure=nw.Rounds(-1000, 1000))
     for t in range(14):
         day = rng.normal(0.0, 50.0)
         study.tell(option="a", items={str(t): day + rng.normal(0.0, 0.05)})

@@ -77,10 +77,10 @@ def test_numbers_out_of_range_are_refused(call, message):
 
 
 @pytest.mark.parametrize("size", [1e160, 1e-160])
-@pytest.mark.parametrize("argument", ["eps", "span", "noise_floor", "extra_scatter"])
+@pytest.mark.parametrize("argument", ["eps", "floor", "extra_scatter"])
 def test_settings_out_of_range_are_refused(argument, size):
     with pytest.raises(ValueError, match=f"`{argument}` must lie between 1e-50 and 1e.50; got 1e"):
-        study_of("A", "B", **{argument: size})
+        study_of("A", "B", **({"eps": size} if argument == "eps" else {"errors": {argument[:5]: size}}))
 
 
 @pytest.mark.parametrize("confidence", [1e-9, 0.001, 1.0 - 1e-15])
@@ -92,7 +92,7 @@ def test_a_confidence_out_of_range(confidence):
 @pytest.mark.parametrize("unit", [1e-50, 1.0, 1e49])
 @pytest.mark.parametrize("confidence", CONFIDENCE)
 def test_everything_works_at_the_ends_of_the_ranges(unit, confidence):
-    study = study_of("A", "B", "C", eps=unit, confidence=confidence, noise_floor=unit)
+    study = study_of("A", "B", "C", eps=unit, confidence=confidence, errors=nw.Errors(floor=unit))
     for value, option in enumerate("ABCABC"):
         study.tell(option=option, value=unit * value, se=unit, block="x", cost=1e50, at=-6e10)
         study.tell(option=option, value=VALUE.most if unit > 1.0 else unit, se=10.0 * unit)
@@ -168,7 +168,7 @@ def test_an_unknown_kind_of_event_is_refused_because_it_may_mean_anything():
 
 @pytest.mark.parametrize("value", [-0.1, 1.5])
 def test_a_share_outside_of_0_to_1_is_refused(value):
-    study = nw.create_study(options=["A", "B"], eps=0.1, span=1.0)
+    study = nw.create_study(options=["A", "B"], eps=0.1)
     study.tell(option="A", successes=3, trials=10)
     state = study._now().state
     body = dict(state.told[0])

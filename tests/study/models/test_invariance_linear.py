@@ -114,8 +114,8 @@ def test_four_thousand_blocks_of_one_measurement_need_no_matrix_of_all_blocks(mo
     rng = np.random.default_rng(0)
     n, rows = 40, 4000
     options = pl.DataFrame({"option": [f"o{k}" for k in range(n)], "x": rng.normal(size=n)})
-    size = {"deviation": 0.3} if model != "linear" else {}
-    study = nw.create_study(options=options, id="option", model=model, eps=0.2, **size)
+    model = f"{model}:0.3" if model != "linear" else model
+    study = nw.create_study(options=options, roles={"option": "option"}, model=model, eps=0.2)
     told = {
         "option": [f"o{k}" for k in rng.integers(n, size=rows)],
         "value": rng.normal(size=rows),
@@ -133,7 +133,7 @@ def test_four_thousand_blocks_of_one_measurement_need_no_matrix_of_all_blocks(mo
 
 def test_error_bars_beyond_all_arithmetic_withhold_the_certificate():
     options = pl.DataFrame({"option": ["a", "b", "c"], "x": [0.0, 1.0, 2.5], "y": [1.0, 0.0, 3.0]})
-    study = nw.create_study(options=options, id="option", model="linear", eps=1.0)
+    study = nw.create_study(options=options, roles={"option": "option"}, model="linear", eps=1.0)
     for option, se in (("a", 1e-40), ("b", 1e-40), ("b", 1.0), ("c", 1e5), ("a", 1e3)):
         study.tell(option=option, value=1.0, se=se)
     certificate = study.certificate()

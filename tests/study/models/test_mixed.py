@@ -103,7 +103,9 @@ def test_ellipsoids_hold_as_often_as_they_promise(blocks):
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         table = {"id": [f"o{k}" for k in range(6)], "x": rng.normal(size=6), "y": rng.normal(size=6)}
-        study = nw.create_study(options=table, id="id", model="linear", eps=0.3, confidence=0.5)
+        study = nw.create_study(
+            options=table, roles={"option": "id"}, model="linear", eps=0.3, confidence=0.5
+        )
         truth = table["x"] * rng.normal() + table["y"] * rng.normal()
         outside = False
         for at in range(16):
@@ -123,10 +125,8 @@ def test_ellipsoids_hold_as_often_as_they_promise(blocks):
 def test_what_no_measurement_determines_has_no_bound_and_the_rest_has():
     rng = np.random.default_rng(2)
     features = np.column_stack([rng.normal(size=N), np.repeat([0.0, 1.0], [N - 3, 3]), np.zeros(N)])
-    study = nw.create_study(
-        options={"id": [f"o{k}" for k in range(N)], "x": features[:, 0], "y": features[:, 1]}, id="id",
-        model="linear", eps=0.5,
-    )  # fmt: skip
+    study = nw.create_study(options={"id": [f"o{k}" for k in range(N)], "x": features[:, 0], "y":
+    features[:, 1]}, roles={"option": "id"}, model="linear", eps=0.5)  # fmt: skip
     for option in range(N - 3):
         study.tell(option=f"o{option}", value=float(features[option, 0]), se=0.01)
     analysis = study.analysis()

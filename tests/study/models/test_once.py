@@ -9,11 +9,12 @@ from tests.support import one_look
 from tests.support.effort import effort
 from tests.support.one_look import FEATURES, NAMES, Tables, once, outside, widths
 
+import noisewise as nw
 from noisewise.study.models import one_look as models_once
 from noisewise.study.models.one_look import common_factor, two_evidences
 
-LINEAR = {"model": "linear", "span": 8.0}
-DEVIATION = {"model": "linear+deviation", "span": 12.0, "deviation": 0.7}
+LINEAR = {"model": "linear"}
+DEVIATION = {"model": "linear+deviation:0.7"}
 FREE = np.array([0.0, -0.3, -1.0, 0.4, 0.1])
 SUMS = FEATURES @ np.array([1.0, -0.5])
 CHANCES = np.array([0.3, 0.5, 0.62, 0.7, 0.1])
@@ -26,7 +27,7 @@ TABLES = {
     "readings": (one_look.readings, FREE, {}, 1.0),
     "several instruments": (lambda v, r: one_look.readings(v, r, (1.0, 2.0)), FREE, {}, 0.0),
     "without error bars": (one_look.bare, FREE, {}, 0.3),
-    "without error bars, equal scatter": (one_look.bare, FREE, {"scatter": "pooled"}, 1.0),
+    "without error bars, equal scatter": (one_look.bare, FREE, {"errors": nw.Errors(scatter="pooled")}, 1.0),
     "shares": (one_look.shares, CHANCES, {}, 0.0),
     "linear": (one_look.known, SUMS, LINEAR, 0.3),
     "linear, blocks": (one_look.in_blocks, SUMS, LINEAR, 0.3),
@@ -56,7 +57,7 @@ def test_they_are_smaller_than_bounds_that_hold_at_any_time(name):
     rows = [*rows, *measure(truth, np.random.default_rng(3))]  # enough degrees of freedom for both
     if "readings" in name or "error bars" in name:
         rows = [*rows, *measure(truth, np.random.default_rng(4))]
-    at_once, any_time = once(rows, **question), once(rows, looks="any time", **question)
+    at_once, any_time = once(rows, **question), once(rows, final=False, **question)
     small, large = widths(at_once), widths(any_time)
     apart = ~np.eye(5, dtype=bool)
     assert np.isfinite(large).all()
@@ -76,7 +77,7 @@ def test_names_order_shifts_and_units_change_nothing(name):
     assert found[::-1, ::-1] == pytest.approx(usual, rel=1e-7)
     if name == "shares":
         return
-    scaled = {key: size if isinstance(size, str) else 8.0 * size for key, size in question.items()}
+    scaled = {"model": f"linear+deviation:{8.0 * 0.7}"} if question is DEVIATION else question
     moved = [_changed(row, 8.0, 64.0 * ("plus" not in row)) for row in rows]
     found = widths(once(moved, eps=4.0, **scaled)) / 8.0
     assert found == pytest.approx(usual, rel=1e-6)

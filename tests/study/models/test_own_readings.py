@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 from noisewise.study.models.scatter import has_own_scatter
@@ -29,7 +30,7 @@ def told(rows=None, **question):
 
 
 def bounded_study(rows, **question):
-    return told(rows, **({"bounds": (0.0, 10.0)} | question))
+    return told(rows, **({"measure": nw.Ratings(0.0, 10.0)} | question))
 
 
 def test_readings_of_unequal_scatter_are_certified_without_waiting():
@@ -40,9 +41,9 @@ def test_readings_of_unequal_scatter_are_certified_without_waiting():
 
 
 def test_pooled_scatter_of_such_readings_is_found_out_and_own_scatter_advised():
-    study = told(scatter="pooled")
+    study = told(errors=nw.Errors(scatter="pooled"))
     assert study.certificate().withheld
-    assert 'scatter="own"' in str(study.check())
+    assert "scatter=own" in str(study.check())
 
 
 def test_the_first_measurement_decides_where_nothing_is_declared():
@@ -67,8 +68,8 @@ def test_it_does_not_matter_in_how_many_measurements_readings_are_told():
     apart = told(rows).certificate()
     assert told(whole).certificate().bound == pytest.approx(apart.bound, rel=1e-9)
     bounds = (-20.0, 30.0)
-    assert told(whole, bounds=bounds).certificate().bound == pytest.approx(
-        told(rows, bounds=bounds).certificate().bound, rel=1e-7
+    assert told(whole, measure=nw.Ratings(*bounds)).certificate().bound == pytest.approx(
+        told(rows, measure=nw.Ratings(*bounds)).certificate().bound, rel=1e-7
     )
     with_sums = nw.create_study(options=list(OPTIONS), eps=0.5)
     for option, values in rows:
@@ -80,7 +81,7 @@ def test_it_does_not_matter_in_how_many_measurements_readings_are_told():
 
 def test_single_values_without_an_error_bar_are_readings_of_their_option():
     rows = tellings()
-    study = nw.create_study(options=list(OPTIONS), eps=0.5, scatter="own")
+    study = nw.create_study(options=list(OPTIONS), eps=0.5, errors=nw.Errors(scatter="own"))
     for option, values in rows:
         for value in values:
             study.tell(option=option, value=value)
@@ -101,12 +102,12 @@ def test_ratings_of_few_readings_are_bounded_whatever_their_law():
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        ({"bounds": 3.0}, "`bounds` must be a pair"),
-        ({"bounds": (1.0, 1.0)}, "with lo below hi"),
-        ({"bounds": (5.0, 1.0)}, "with lo below hi"),
-        ({"bounds": (0.0, float("inf"))}, "`bounds` must lie between"),
-        ({"scatter": "mine"}, "`scatter` must be one of 'own', 'pooled'"),
-        ({"scatter": "own", "extra_scatter": 0.1}, "extra_scatter"),
+        ({"measure": "ratings:3"}, "`measure` must be"),
+        ({"measure": nw.Ratings(1.0, 1.0)}, "with low below high"),
+        ({"measure": nw.Ratings(5.0, 1.0)}, "with low below high"),
+        ({"measure": nw.Ratings(0.0, float("inf"))}, "`measure` must lie between"),
+        ({"errors": nw.Errors(scatter="mine")}, "`scatter` must be one of 'own', 'pooled'"),
+        ({"errors": nw.Errors(scatter="own", extra=0.1)}, "is a contradiction"),
     ],
 )
 def test_what_cannot_be_declared_is_refused(made, said):
@@ -118,7 +119,7 @@ def test_readings_that_agree_to_the_last_digit_wait_for_a_noise_floor():
     rows = [*tellings(), *[("C", [1.0, 1.0, 1.0])] * 2]
     same = [(option, values) for option, values in rows if option != "C"] + [("C", [1.0, 1.0, 1.0])] * 2
     assert "noise_floor" in told(same).certificate().withheld[0]
-    with_floor = told(same, noise_floor=0.05).certificate()
+    with_floor = told(same, errors=nw.Errors(floor=0.05)).certificate()
     assert not with_floor.withheld
     assert np.isfinite(with_floor.bound)
 
@@ -155,7 +156,7 @@ def test_few_readings_are_asked_for_before_bounds_are_finite():
         ({}, {}),
         ({}, {"instrument": "scale"}),
         ({}, {"block": "Monday"}),
-        ({"scatter": "pooled"}, {}),
+        ({"errors": nw.Errors(scatter="pooled")}, {}),
         ({"scale": "log", "eps": "1%"}, {}),
     ],
 )
@@ -173,8 +174,8 @@ def test_what_is_told_later_does_not_change_how_scatter_is_treated():
         {"option": "A", "value": 1.0, "sd": 0.3, "n": 5},
         {"option": "B", "value": 0.0, "se": 0.1},
     )
-    clock = {"clock": lambda: 0.0}  # moments are told apart by what is told together, not by their times
-    first, second = (nw.create_study(options=["A", "B"], eps=0.5, **clock) for _ in range(2))
+    clock = lambda: 0.0  # noqa: E731 - moments are told apart by what is told together, not by their times
+    first, second = (study_at(clock, options=["A", "B"], eps=0.5) for _ in range(2))
     for row in (readings, error_bars):
         first.tell(**row)
     for row in (error_bars, readings):

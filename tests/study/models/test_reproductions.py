@@ -78,7 +78,7 @@ def lines(seed, *, ratio, blocks, n=12):
         rows.append({"option": f"o{k}", "value": value, "se": se})
         if blocks:
             rows[-1] |= {"block": f"day {at // 6}", "value": value + float(offsets[at // 6])}
-    return table, rows, float(np.ptp(values))
+    return table, rows
 
 
 @pytest.mark.parametrize("model", ["independent", "linear", "linear+deviation"])
@@ -86,9 +86,9 @@ def lines(seed, *, ratio, blocks, n=12):
 @pytest.mark.parametrize("blocks", [False, True])
 def test_no_error_of_the_linear_algebra_reaches_a_person(model, ratio, blocks):
     for seed in range(effort(1, 3)):
-        table, rows, span = lines(seed, ratio=ratio, blocks=blocks)
-        stated = {"deviation": 0.3} if "deviation" in model else {}
-        study = nw.create_study(options=table, model=model, eps=0.5, span=4.0 * span + 10.0, **stated)
+        table, rows = lines(seed, ratio=ratio, blocks=blocks)
+        model = f"{model}:0.3" if "deviation" in model else model
+        study = nw.create_study(options=table, model=model, eps=0.5)
         for first in range(0, len(rows), 12):
             told(study, rows[first : first + 12])
             assert not math.isnan(study.certificate().bound)

@@ -1,6 +1,7 @@
 """Standard errors where none were told: they do not depend on the unit of the values."""
 
 import pytest
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 
@@ -16,10 +17,9 @@ TOLD = {
 }
 QUESTIONS = {
     "eps": {"eps": 0.5},
-    "span": {"span": 8.0},
-    "pooled": {"eps": 0.5, "scatter": "pooled"},
-    "own": {"eps": 0.5, "scatter": "own"},
-    "estimated": {"eps": 0.5, "extra_scatter": "estimate"},
+    "pooled": {"eps": 0.5, "errors": nw.Errors(scatter="pooled")},
+    "own": {"eps": 0.5, "errors": nw.Errors(scatter="own")},
+    "estimated": {"eps": 0.5, "errors": nw.Errors(extra="estimate")},
     "vage": {"eps": 0.5, "policy": "vage"},
 }
 
@@ -28,9 +28,9 @@ def answers(unit, question, error_bar):
     """What a study says after each measurement, its numbers in the unit of the values."""
 
     def scaled(stated):
-        return {name: x * unit if name in ("eps", "span", "sd", "value") else x for name, x in stated.items()}
+        return {name: x * unit if name in ("eps", "sd", "value") else x for name, x in stated.items()}
 
-    study = nw.create_study(options=NAMES, clock=lambda: 1.7e9, **scaled(question))
+    study = study_at(lambda: 1.7e9, options=NAMES, **scaled(question))
     found, errors = [], []
     for name, value in VALUES:
         study.tell(option=name, **scaled({"value": value, **error_bar}))

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from tests.support import simulated_deviations as simulated
 from tests.support.measured import tell_all
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 from noisewise.core.text import rounded_up
@@ -21,8 +22,8 @@ MOST_MISSES_OF_20 = 8
 
 
 def make(model="linear", scale=1.0, store=":memory:", **changes):
-    arguments = {"options": TABLE, "model": model, "eps": 0.3 * scale, "span": 12.0 * scale, **changes}
-    return nw.create_study(store, clock=lambda: 1.7e9, **arguments)
+    arguments = {"options": TABLE, "model": model, "eps": 0.3 * scale, **changes}
+    return study_at(lambda: 1.7e9, store, **arguments)
 
 
 def told(seed=0, rows=120, *, deviation=0.0, scatter=0.0, blocks=False, differences=False):
@@ -49,12 +50,12 @@ SERVED = {"vage", "vaee", "widest", "uniform", "round_robin", "greedy", "linear_
 
 def test_the_usual_policies_serve_options_with_deviations_and_others_say_so():
     served = set()
-    for name in nw.rules.POLICIES:
+    for name in nw.POLICIES:
         rule = rule_named(name)
         if rule.needs_horizon or rule.sees_sigma == "before" or name == "vaee_as_printed":
             continue
         try:
-            study = make("linear+deviation", deviation=0.4, policy=name)
+            study = make("linear+deviation:0.4", policy=name)
         except ValueError as refusal:
             assert "choose another" in str(refusal)  # noqa: PT017 - some are served, some are not
             continue
@@ -66,7 +67,7 @@ def test_the_usual_policies_serve_options_with_deviations_and_others_say_so():
 
 
 def test_extra_scatter_widens_every_error_bar():
-    plain, wide = (make("independent", extra_scatter=size) for size in (None, 0.4))
+    plain, wide = (make("independent", errors=nw.Errors(extra=size)) for size in (None, 0.4))
     for study in (plain, wide):
         tell_all(study, told(5))
     one, other = (study.frame("measurements")["sigma"].to_numpy() for study in (plain, wide))
@@ -89,7 +90,7 @@ def test_estimated_sizes_are_near_the_truth(model):
     true = 0.5 if model == "linear+deviation" else 0.0
     found = []
     for seed in range(9):
-        study = make(model, extra_scatter="estimate")
+        study = make(model, errors=nw.Errors(extra="estimate"))
         tell_all(study, told(seed, 200, deviation=true, scatter=0.4))
         found.append((study.deviation or 0.0, study.extra_scatter))
     deviation, scatter = np.sqrt(np.mean(np.square(found), axis=0))
@@ -98,7 +99,7 @@ def test_estimated_sizes_are_near_the_truth(model):
 
 
 def test_the_certificate_says_when_it_is_approximate():
-    study = tell_all(make("linear+deviation", deviation=0.4), told(6, deviation=0.4))
+    study = tell_all(make("linear+deviation:0.4"), told(6, deviation=0.4))
     exact = study.certificate()
     assert exact.approximate == ()
     assert "with 95 % confidence" in exact.sentence
@@ -118,8 +119,13 @@ def test_the_certificate_says_when_it_is_approximate():
 
 def test_the_certificate_uses_upper_limits_of_estimated_sizes():
     rows = told(6, 200, deviation=0.4)
-    for sizes in ({}, {"extra_scatter": "estimate"}, {"deviation": 0.4, "extra_scatter": "estimate"}):
-        study = tell_all(make("linear+deviation", **sizes), rows)
+    extra = nw.Errors(extra="estimate")
+    for model, errors in (
+        ("linear+deviation", None),
+        ("linear+deviation", extra),
+        ("linear+deviation:0.4", extra),
+    ):
+        study = tell_all(make(model, errors=errors), rows)
         limits = study._now().sizes
         certificate = study.certificate()
         for name, size, largest in (
@@ -134,7 +140,13 @@ def test_the_certificate_uses_upper_limits_of_estimated_sizes():
             else:
                 assert largest is None
         deviation, scatter = limits.certified
-        stated = tell_all(make("linear+deviation", deviation=deviation, extra_scatter=scatter or None), rows)
+        stated = tell_all(
+            make(
+                f"linear+deviation:{deviation}",
+                errors=nw.Errors(extra=scatter or None),
+            ),
+            rows,
+        )
         assert stated.certificate().bound == pytest.approx(certificate.bound, rel=1e-6)
 
 
@@ -204,7 +216,7 @@ def test_switching_is_an_event_and_keeps_the_log():
     event = study.events()[-1]
     assert event.kind == "switch"
     assert event.body == {
-        "model": {"model": "linear+deviation", "span": 12.0, "deviation": 0.4, "extra_scatter": None},
+        "model": {"model": "linear+deviation", "deviation": 0.4, "extra_scatter": None},
         "reason": "features miss something",
     }
     assert (study.model, study.deviation, study.extra_scatter) == ("linear+deviation", 0.4, None)
@@ -219,9 +231,9 @@ def test_switching_is_an_event_and_keeps_the_log():
 
 
 def test_an_independent_study_keeps_the_features_that_are_named():
-    study = make("independent", features=["f0", "f1", "f2"], span=None)
+    study = make("independent", features=["f0", "f1", "f2"])
     tell_all(study, told(10))
-    plain = tell_all(make("independent", span=None), told(10))
+    plain = tell_all(make("independent"), told(10))
     assert study.certificate().bound == plain.certificate().bound
     study.switch("linear")
     linear = tell_all(make(), told(10))
@@ -230,7 +242,7 @@ def test_an_independent_study_keeps_the_features_that_are_named():
     study.switch("linear+deviation", deviation=0.2)
     assert study.ask()[0].option in study.options
     with pytest.raises(ValueError, match="a study that was made without features; got 'linear'"):
-        plain.switch("linear", span=12.0)
+        plain.switch("linear")
 
 
 @pytest.mark.long("statistics")
@@ -241,18 +253,16 @@ def test_certificates_hold_when_deviations_have_the_stated_size():
 
 
 def test_a_stated_size_that_is_too_small_is_told():
-    study = tell_all(make("linear+deviation", deviation=0.02), told(7, deviation=0.5))
+    study = tell_all(make("linear+deviation:0.02"), told(7, deviation=0.5))
     check = study.check()
     assert check.advice == {"deviation": "estimate"}
     assert "the size of the deviations, the error bars or some measurements are wrong" in check.problems[0]
-    study = tell_all(make("linear+deviation", deviation=0.5), told(7, 200, deviation=0.5, scatter=0.6))
+    study = tell_all(make("linear+deviation:0.5"), told(7, 200, deviation=0.5, scatter=0.6))
     assert study.check().advice == {"extra_scatter": "estimate"}
 
 
 def test_connected_options_have_a_certificate_after_a_switch_from_the_linear_model():
-    study = nw.create_study(
-        options={"id": ["A", "B", "C"], "x": [0.0, 1.0, 2.0]}, model="linear", eps=0.1, span=5.0
-    )
+    study = nw.create_study(options={"id": ["A", "B", "C"], "x": [0.0, 1.0, 2.0]}, model="linear", eps=0.1)
     for option, value in (("A", 1.0), ("B", 3.0), ("C", 2.0)):
         study.tell(option=option, value=value, se=0.05)
     study.tell(plus="A", minus="B", value=-2.0, se=0.05)

@@ -15,7 +15,7 @@ def told_study(model="independent", n=6, **question):
     rng = np.random.default_rng(1)
     features = rng.normal(size=(n, 2))
     table = {"id": [f"o{k}" for k in range(n)], "a": features[:, 0], "b": features[:, 1]}
-    study = nw.create_study(options=table, model=model, **{"eps": 0.4, "span": 5.0, **question})
+    study = nw.create_study(options=table, model=model, **{"eps": 0.4, **question})
     for k in range(n):
         study.tell(option=f"o{k}", value=float(features[k] @ [1.0, -0.5] + 0.3 * rng.normal()), se=0.3)
     return study
@@ -55,7 +55,10 @@ def test_plans_come_true(model, policy):
 
 def told_items(names=("p0", "p1", "p2", "p3"), count=80, pool=None, gap=0.03):
     """Options that were asked the same items; hard ones are hard for all."""
-    study, rng = nw.create_study(options=list(names), eps=0.05, items=pool), np.random.default_rng(1)
+    study, rng = (
+        nw.create_study(options=list(names), eps=0.05, measure=nw.Items(pool)),
+        np.random.default_rng(1),
+    )
     answered = study.next_items(names[0], count) if pool else [f"q{k}" for k in range(count)]
     hard = rng.random(count)
     for k, name in enumerate(names):
@@ -76,11 +79,11 @@ def test_items_are_planned_in_answers():
     assert "Assumed: coming items are like those so far" in str(plan)
     assert plan.to_plain() == study.plan(paths=5, on=1).to_plain()
     assert study.n_measurements == 4
-    for name, given in {"noise": 0.3, "block": 3, "span": 1.0}.items():
+    for name, given in {"noise": 0.3, "block": 3}.items():
         with pytest.raises(ValueError, match=f"`{name}` must be left out"):
             study.plan(**{name: given})
     with pytest.raises(ValueError, match="measure at least 2 items of every option first"):
-        nw.create_study(options=["a", "b"], eps=0.1, items=50).plan()
+        nw.create_study(options=["a", "b"], eps=0.1, measure=nw.Items(50)).plan()
 
 
 def test_a_pool_of_items_ends():
@@ -117,7 +120,7 @@ def test_plans_of_items_come_true():
 def test_rounds_are_planned():
     rng = np.random.default_rng(1)
     study = nw.create_study(
-        options=list("abc"), eps="5%", scale="log", goal="min", noise="symmetric", unit="s"
+        options=list("abc"), eps="5%", scale="log", goal="min", measure="rounds", unit="s"
     )
     for k in range(12):
         for name, mean in zip("abc", (1.0, 1.05, 1.3), strict=True):
@@ -195,7 +198,7 @@ def test_the_same_study_gives_the_same_plan_and_nothing_is_written():
 
 @pytest.mark.long("simulations")
 def test_before_the_first_measurement():
-    study = nw.create_study(options=["A", "B", "C", "D"], eps=0.3, span=3.0)
+    study = nw.create_study(options=["A", "B", "C", "D"], eps=0.3)
     plan = study.plan(noise=0.4, paths=16)
     assert 4 <= plan.low <= plan.high < math.inf  # without features every option needs a look
     with pytest.raises(ValueError, match="`noise` must say how noisy"):
@@ -241,7 +244,7 @@ def test_costs_of_options_count():
     names = ["A", "B", "C", "D"]
     plans = []
     for price in (1.0, 5.0):
-        study = nw.create_study(options={"id": names, "cost": [price] * 4}, eps=0.4, span=3.0)
+        study = nw.create_study(options={"id": names, "cost": [price] * 4}, eps=0.4)
         plans.append(study.plan(menu=[(0.5, 2.0)], paths=8))
     assert plans[1].forecasts[0].cost == pytest.approx(5.0 * plans[0].forecasts[0].cost)
     assert plans[0].forecasts[0].cost == 2.0 * plans[0].median
@@ -295,10 +298,9 @@ def test_refusals(arguments, sentence):
 
 
 def test_without_eps_it_must_be_given():
-    study = nw.create_study(options=["A", "B"], span=2.0)
+    study = nw.create_study(options=["A", "B"], final=True)
     with pytest.raises(ValueError, match="`eps` must be given"):
         study.plan(noise=0.3)
-    assert study.plan(noise=0.3, eps=0.5, paths=4).median >= 2
 
 
 def test_worlds_agree_with_what_was_measured():
@@ -314,14 +316,14 @@ def test_worlds_agree_with_what_was_measured():
 
 @pytest.mark.parametrize("policy", ["widest", "uniform"])
 def test_other_policies_are_followed(policy):
-    study = nw.create_study(options=["A", "B", "C"], eps=0.5, span=3.0, policy=policy)
-    assert study.plan(noise=0.5, paths=3).median >= 3
+    study = nw.create_study(options=["A", "B", "C"], eps=0.5, policy=policy)
+    assert study.plan(noise=0.5, span=2.0, paths=3).median >= 3
 
 
 def wide_study(model, **question):
     features = np.random.default_rng(3).normal(size=(40, 3))
     table = {"id": [f"A{k:02d}" for k in range(40)], **{name: features[:, j] for j, name in enumerate("abc")}}
-    return nw.create_study(options=table, id="id", model=model, **{"eps": 0.3, "span": 8.0, **question})
+    return nw.create_study(options=table, roles={"option": "id"}, model=model, **{"eps": 0.3, **question})
 
 
 def test_with_deviations_worlds_are_as_wide_as_the_span_says():
@@ -329,20 +331,20 @@ def test_with_deviations_worlds_are_as_wide_as_the_span_says():
         return np.ptp(draw_worlds(study._now(), 400, 0, span), axis=1)
 
     linear = ranges(wide_study("linear"), 8.0)
-    nearly = ranges(wide_study("linear+deviation", deviation=1e-3), 8.0)
+    nearly = ranges(wide_study("linear+deviation:0.001"), 8.0)
     # Medians of 400 ranges spread over a decade scatter by some 5 %.
     assert np.median(nearly) == pytest.approx(np.median(linear), rel=0.1)
-    assert np.median(ranges(wide_study("linear+deviation", deviation=1e-3), 4.0)) < 0.7 * np.median(nearly)
+    assert np.median(ranges(wide_study("linear+deviation:0.001"), 4.0)) < 0.7 * np.median(nearly)
     # 40 normal numbers range over 4.3 standard deviations; worlds beyond the span are drawn again.
-    assert np.median(ranges(wide_study("linear+deviation", deviation=1.2), 8.0)) > 5.0
+    assert np.median(ranges(wide_study("linear+deviation:1.2"), 8.0)) > 5.0
     assert max(linear.max(), nearly.max()) <= 8.0
 
 
 @pytest.mark.parametrize("block", [None, "Monday"])
 @pytest.mark.parametrize("model", ["linear", "linear+deviation"])
 def test_worlds_scatter_around_the_estimates_as_the_fit_does(model, block):
-    question = {"deviation": 0.4} if model != "linear" else {}
-    study, rng = wide_study(model, **question), np.random.default_rng(5)
+    model = f"{model}:0.4" if model != "linear" else model
+    study, rng = wide_study(model), np.random.default_rng(5)
     features = study._now().state.features
     for k in range(30):
         value = float(7.0 + features[k] @ [0.9, -0.4, 0.3] + 0.5 * rng.normal())

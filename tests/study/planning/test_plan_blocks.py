@@ -23,8 +23,8 @@ def daily_study(model="independent", n=5, days=2, size=4, name=day, **question):
     days = 1 if model == "linear" else days  # which is soon done
     features = rng.normal(size=(n, 2))
     table = {"id": [f"o{k}" for k in range(n)], "a": features[:, 0], "b": features[:, 1]}
-    sizes = {"deviation": 0.3} if model == "linear+deviation" else {}
-    study = nw.create_study(options=table, model=model, **{"eps": 0.8, "span": 6.0, **sizes, **question})
+    model = f"{model}:0.3" if model == "linear+deviation" else model
+    study = nw.create_study(options=table, model=model, **{"eps": 0.8, **question})
     for place in range(days * size):
         k = place % n
         value = features[k] @ [0.4, -0.2] + 0.3 * (place // size) + SIGMA * rng.normal()
@@ -128,7 +128,7 @@ def test_refusals(arguments, sentence):
 
 
 def test_differences_have_no_blocks():
-    study = nw.create_study(options=list("ABC"), eps=0.8, span=6.0)
+    study = nw.create_study(options=list("ABC"), eps=0.8)
     study.tell(plus="A", minus="B", value=0.3, se=0.3)
     study.tell(plus="A", minus="C", value=0.5, se=0.3)
     with pytest.raises(ValueError, match="`block` must be left out: this study measures differences"):

@@ -30,7 +30,7 @@ def rows(count=30):
 
 def new_study(model, told, **question):
     table = {"id": [f"o{k}" for k in range(8)], **{f"f{j}": FEATURES[:, j] for j in range(3)}}
-    study = nw.create_study(options=table, model=model, **{"eps": 0.3, "span": 8.0, **question})
+    study = nw.create_study(options=table, model=model, **{"eps": 0.3, **question})
     for row in told:
         study.tell(**row)
     return study
@@ -38,9 +38,9 @@ def new_study(model, told, **question):
 
 MODELS = [
     {"model": "independent"},
-    {"model": "independent", "span": None},
+    {"model": "independent"},
     {"model": "linear"},
-    {"model": "linear+deviation", "deviation": 0.4, "extra_scatter": 0.1},
+    {"model": "linear+deviation:0.4", "errors": nw.Errors(extra=0.1)},
 ]
 
 
@@ -149,7 +149,7 @@ def test_a_measurement_costs_no_more_the_more_options_there_are():
     sizes = []
     for n in (20, 80):
         names = [f"o{k}" for k in range(n)]
-        study = nw.create_study(options=names, eps=0.3, span=8.0)
+        study = nw.create_study(options=names, eps=0.3)
         study.tell_many(
             [{"option": o, "value": 0.0, "se": 0.5, "block": "ab"[k % 2]} for k, o in enumerate(names)]
         )
@@ -185,7 +185,7 @@ def test_the_harmonic_mean_sentence():
 
 
 def test_it_counts_in_units_that_a_person_orders():
-    study = nw.create_study(options=["A", "B"], eps=0.05, items=200, seed=1)
+    study = nw.create_study(options=["A", "B"], eps=0.05, measure=nw.Items(200), seed=1)
     for option, share in (("A", 0.4), ("B", 0.6)):
         items = study.next_items(option, 50)
         study.tell(option=option, items={item: float(k < 50 * share) for k, item in enumerate(items)})

@@ -162,12 +162,7 @@ def test_a_pipe_can_be_read(tmp_path):
 
 def test_options_with_features_cannot_be_added_by_name_alone():
     study = nw.create_study(
-        ":memory:",
-        options={"id": ["a", "b"], "x": [0.0, 1.0]},
-        features=["x"],
-        model="linear",
-        eps=0.1,
-        span=1.0,
+        ":memory:", options={"id": ["a", "b"], "x": [0.0, 1.0]}, features=["x"], model="linear", eps=0.1
     )
     with pytest.raises(ValueError, match=r"cannot be added by its name alone: .* columns x"):
         study.import_from(HYPERFINE, unknown="add")

@@ -57,7 +57,7 @@ def test_bars_stand_on_the_recommended_estimate_if_and_only_if_an_option_may_be_
 
 def test_an_estimate_outside_of_its_limits_is_where_the_bar_ends(tmp_path):
     rng = np.random.default_rng(3)
-    study = nw.create_study(options=["a", "b", "c"], goal="min", scale="log", noise="symmetric", eps=0.05)
+    study = nw.create_study(options=["a", "b", "c"], goal="min", scale="log", measure="rounds", eps=0.05)
     for number in range(40):
         slow = np.exp(0.1 * rng.normal())
         for option, time in zip("abc", (1.0, 1.2, 2.0), strict=True):

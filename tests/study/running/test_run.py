@@ -152,7 +152,7 @@ def test_fields_and_readings_and_counts_are_told():
 
 
 def test_items_are_measured_where_options_share_them():
-    study = nw.create_study(options=["A", "B"], eps=0.1, items=400, seed=0)
+    study = nw.create_study(options=["A", "B"], eps=0.1, measure=nw.Items(400), seed=0)
 
     def answer(job):
         chance = 0.9 if job.option == "A" else 0.4
@@ -252,7 +252,9 @@ def test_budgets_of_measurements_cost_and_seconds(monkeypatch):
     study = fresh(eps=1e-4)
     assert study.run(measured, budget=7, workers=3).measured == 7
     assert "budget of 7 measurements" in study.run(measured, budget="7").ended
-    dear = nw.create_study(options={"id": ["A", "B"], "price": [2.0, 2.0]}, id="id", cost="price", eps=1e-4)
+    dear = nw.create_study(
+        options={"id": ["A", "B"], "price": [2.0, 2.0]}, roles={"option": "id", "cost": "price"}, eps=1e-4
+    )
     found = dear.run(lambda job: (1.0, 1.0), budget={"cost": 9.0})
     assert found.measured == 5
     ticks = itertools.count()
@@ -282,7 +284,7 @@ def test_it_runs_until_what_was_said():
         ).certificate.n_measurements
         == 30
     )
-    nothing = nw.create_study(options=["A", "B"], span=3.0)
+    nothing = nw.create_study(options=["A", "B"], final=True)
     with pytest.raises(ValueError, match="no `eps`"):
         nothing.run(measured)
     with pytest.raises(ValueError, match="needs a budget"):
@@ -459,6 +461,8 @@ def test_a_budget_of_cost_counts_what_measurements_said_they_cost(workers):
 
 @pytest.mark.parametrize("workers", [1, 8, 64])
 def test_many_workers_spend_no_more_than_a_budget_of_cost(workers):
-    priced = nw.create_study(options={"id": ["A", "B"], "cost": [10.0, 10.0]}, eps=0.3, cost="cost")
+    priced = nw.create_study(
+        options={"id": ["A", "B"], "cost": [10.0, 10.0]}, eps=0.3, roles={"cost": "cost"}
+    )
     spent = priced.run(lambda job: (1.0, 1.0), workers=workers, until="spent", budget={"cost": 100.0})
     assert spent.measured == 10

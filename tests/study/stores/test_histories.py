@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import psycopg
 import pytest
 from tests.support.effort import effort
+from tests.support.studies_in_time import study_at
 
 import noisewise as nw
 from noisewise.study.log import log
@@ -184,7 +185,7 @@ def check_history(world, log):
 def simulate(seed, open_storage, name):
     """All workers for a while, then what they left."""
     world = World(seed)
-    nw.create_study(open_storage(), name=name, options=["A", "B", "C"], eps=0.5, clock=world.clock)
+    study_at(world.clock, open_storage(), name=name, options=["A", "B", "C"], eps=0.5)
     world.workers = [Worker(number, world, open_storage, name) for number in range(WORKERS)]
     for _ in range(STEPS):
         world.step()

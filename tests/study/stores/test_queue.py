@@ -49,7 +49,7 @@ def test_whoever_asks_reckons_with_what_others_ask_for_meanwhile(open_storage, m
     """Prepared before the turn came, the suggestion is the one of somebody who came later."""
     storage = open_storage()
     options = [f"o{k}" for k in range(6)]
-    study = nw.create_study(storage, name=f"beside {uuid.uuid4().hex}", options=options, eps=0.5, span=4.0)
+    study = nw.create_study(storage, name=f"beside {uuid.uuid4().hex}", options=options, eps=0.5)
     rival = nw.load_study(storage, name=study.name)
     study.tell_many({"option": options, "value": [0.0] * 6, "se": [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]})
     prepare, rivals = ask.Asking, []

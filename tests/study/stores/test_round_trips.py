@@ -17,7 +17,7 @@ def study(open_storage):
     store = open_storage()
     if name in store.names():
         store.rename(name, f"{name} {len(store.names())}")
-    made = nw.create_study(store, name=name, options=frame, model="linear", eps=0.3, span=9.0)
+    made = nw.create_study(store, name=name, options=frame, model="linear", eps=0.3)
     first, second, third = made.ask(3)
     made.tell(first, "12.34(5)", key="k1", block="Tue")
     made.fail(second, "cracked")

@@ -88,7 +88,7 @@ def test_the_level_in_a_name_counts_and_is_told(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("option,value,90% lo,90% hi\nA,12.3,11.5,13.1\nB,10,9.1,10.9\n")
     wanted = {"option": "option", "value": "value", "lo": "90% lo", "hi": "90% hi"}
-    study = nw.create_study(results=table, eps=0.5, map=wanted)
+    study = nw.create_study(results=table, eps=0.5, roles=wanted)
     told = nw.create_study(options=["A", "B"], eps=0.5)
     told.tell(option="A", value=12.3, ci=(11.5, 13.1), level=0.9)
     told.tell(option="B", value=10, ci=(9.1, 10.9), level=0.9)

@@ -122,7 +122,7 @@ def test_frames_and_mappings_are_read():
 
 @pytest.mark.parametrize("more", [[], [2.3]])
 def test_a_study_begins_with_readings_by_option(more):
-    study = nw.create_study(results={"x": [1.0, 1.2, 1.1], "y": [2.0, 2.1, 2.2, *more]}, eps=1, looks="once")
+    study = nw.create_study(results={"x": [1.0, 1.2, 1.1], "y": [2.0, 2.1, 2.2, *more]}, eps=1, final=True)
     assert study.options == ["x", "y"]
     assert study.certificate().option == "y"
     assert study.certificate().bound == 0.0

@@ -13,52 +13,64 @@ NAMES = ["A", "B", "C"]
 KINDS = {
     "counts": ({"options": NAMES}, {"option": "A", "successes": 28, "trials": 50}),
     "counts beside bounds": (
-        {"options": NAMES, "bounds": (1, 5)},
+        {"options": NAMES, "measure": "ratings:1,5"},
         {"option": "A", "successes": 3, "trials": 7},
     ),
     "error bar": ({"options": NAMES}, {"option": "A", "value": 1.0, "se": 0.1}),
     "error bar beside bounds": (
-        {"options": NAMES, "bounds": (1, 5)},
+        {"options": NAMES, "measure": "ratings:1,5"},
         {"option": "A", "value": 3.0, "se": 0.1},
     ),
-    "raised error bar": ({"options": NAMES, "noise_floor": 0.2}, {"option": "A", "value": 1.0, "se": 0.1}),
+    "raised error bar": ({"options": NAMES, "errors": "floor=0.2"}, {"option": "A", "value": 1.0, "se": 0.1}),
     "interval": ({"options": NAMES}, {"option": "A", "value": 1.0, "ci": (0.7, 1.4)}),
     "readings": ({"options": NAMES}, {"option": "A", "values": [1.0, 1.3, 0.8]}),
     "sd and n": ({"options": NAMES}, {"option": "A", "value": 1.1, "sd": 0.3, "n": 7}),
     "no error bar": ({"options": NAMES}, {"option": "A", "value": 1.0}),
-    "one bounded": ({"options": NAMES, "bounds": (1, 5)}, {"option": "A", "value": 3.0}),
-    "several bounded": ({"options": NAMES, "bounds": (1, 5)}, {"option": "A", "values": [3.0, 4.0, 4.0]}),
+    "one bounded": ({"options": NAMES, "measure": "ratings:1,5"}, {"option": "A", "value": 3.0}),
+    "several bounded": (
+        {"options": NAMES, "measure": "ratings:1,5"},
+        {"option": "A", "values": [3.0, 4.0, 4.0]},
+    ),
     "items": ({"options": NAMES}, {"option": "A", "items": {"p": 1, "q": 0}}),
     "ratings of items": (
-        {"options": NAMES, "bounds": (1, 5)},
+        {"options": NAMES, "measure": "ratings:1,5"},
         {"option": "A", "items": {"p": 2.5, "q": 4, "r": 1}},
     ),
     "rounds": (
-        {"options": NAMES, "noise": "symmetric", "scale": "log"},
+        {"options": NAMES, "measure": "rounds", "scale": "log"},
         {"option": "A", "items": {"1": 2.5, "2": 4.0}},
     ),
     "difference": ({"options": NAMES}, {"plus": "A", "minus": "B", "value": 0.3, "se": 0.1}),
-    "plain difference": ({"options": NAMES, "bounds": (1, 5)}, {"plus": "A", "minus": "B", "value": 0.3}),
+    "plain difference": (
+        {"options": NAMES, "measure": "ratings:1,5"},
+        {"plus": "A", "minus": "B", "value": 0.3},
+    ),
     "log scale": ({"options": NAMES, "scale": "log"}, {"option": "A", "value": 2.0, "se": 0.1}),
     "log readings": ({"options": NAMES, "scale": "log"}, {"option": "A", "values": [2.0, 2.2, 1.9]}),
     "log sd and n": ({"options": NAMES, "scale": "log"}, {"option": "A", "value": 2.0, "sd": 0.3, "n": 7}),
     "log noise floor": (
-        {"options": NAMES, "scale": "log", "noise_floor": 0.1},
+        {"options": NAMES, "scale": "log", "errors": nw.Errors(floor=0.1)},
         {"option": "A", "value": 2.0, "se": 0.1},
     ),
-    "log bounded": ({"options": NAMES, "scale": "log", "bounds": (1, 5)}, {"option": "A", "value": 3.0}),
-    "heavy": ({"options": NAMES, "noise": "heavy"}, {"option": "A", "value": 1.0, "se": 0.1}),
-    "heavy counts": ({"options": NAMES, "noise": "heavy"}, {"option": "A", "successes": 3, "trials": 7}),
+    "log bounded": (
+        {"options": NAMES, "scale": "log", "measure": "ratings:1,5"},
+        {"option": "A", "value": 3.0},
+    ),
+    "heavy": ({"options": NAMES, "errors": "tails=heavy"}, {"option": "A", "value": 1.0, "se": 0.1}),
+    "heavy counts": (
+        {"options": NAMES, "errors": "tails=heavy"},
+        {"option": "A", "successes": 3, "trials": 7},
+    ),
     "linear counts": (
-        {"options": FEATURES, "model": "linear+deviation", "span": 5.0},
+        {"options": FEATURES, "model": "linear+deviation"},
         {"option": "A", "successes": 28, "trials": 50},
     ),
     "linear bounded": (
-        {"options": FEATURES, "model": "linear+deviation", "span": 5.0, "bounds": (1, 5)},
+        {"options": FEATURES, "model": "linear+deviation", "measure": "ratings:1,5"},
         {"option": "A", "value": 3.0},
     ),
     "arm": ({"options": NAMES}, {"option": "A", "value": 1.0, "se": 0.1, "block": "t1", "arm": True}),
-    "own scatter": ({"options": NAMES, "scatter": "own"}, {"option": "A", "values": [1.0, 1.3, 0.8]}),
+    "own scatter": ({"options": NAMES, "errors": "scatter=own"}, {"option": "A", "values": [1.0, 1.3, 0.8]}),
 }  # fmt: skip
 CORRECTIONS = [
     {"value": 45.0}, {"value": -1.4}, {"value": 0.5}, {"value": 2.5}, {"value": "2.5(3)"}, {"value": "much"},
@@ -212,7 +224,7 @@ def test_the_key_of_another_measurement_is_refused():
 
 
 def test_rows_of_tables_that_correct_are_checked_like_new_ones():
-    study = nw.create_study(options=NAMES, eps=0.1, noise="heavy")
+    study = nw.create_study(options=NAMES, eps=0.1, errors="tails=heavy")
     study.tell_many({"option": ["A"], "value": [1.0], "se": [0.1], "key": ["k"]})
     with pytest.raises(ValueError, match="every measurement needs an error bar"):
         study.tell_many({"option": ["A"], "value": [1.0], "key": ["k"]}, amend="typo")

@@ -66,7 +66,7 @@ def test_whole_numbers_of_typed_tables_become_names_and_fractions_do_not():
 def test_a_feature_is_a_number_if_all_of_its_cells_are_and_codes_are_none(tmp_path):
     text = "id,x,code,mixed\nA,1.5,007,1\nB,2,012,2\nC,-3e-1,100,many\n"
     study = nw.create_study(
-        options=write(tmp_path / "o.csv", text), model="linear", span=9.0, features=["x", "code", "mixed"]
+        options=write(tmp_path / "o.csv", text), model="linear", features=["x", "code", "mixed"]
     )
     catalogue = study.specification.catalogue
     assert [feature.levels for feature in catalogue.features] == [

@@ -23,7 +23,7 @@ NAMES = [f"q{k}" for k in range(20)]
 
 @pytest.fixture
 def study():
-    return nw.create_study(options=["A", "B", "C"], eps=0.05, items=NAMES, seed=0)
+    return nw.create_study(options=["A", "B", "C"], eps=0.05, measure=nw.Items(NAMES), seed=0)
 
 
 @settings(max_examples=effort(12, 60))
@@ -122,13 +122,13 @@ def test_the_same_key_or_suggestion_told_twice_counts_once(study):
 
 def test_models_with_features_have_no_items():
     table = {"id": ["A", "B", "C"], "x": [0.0, 1.0, 2.0]}
-    study = nw.create_study(options=table, id="id", model="linear", span=1.0, eps=0.1)
+    study = nw.create_study(options=table, roles={"option": "id"}, model="linear", eps=0.1)
     with pytest.raises(ValueError, match="compared option by option, which the linear model does not do"):
         study.tell(option="A", items={"q1": 1})
-    apart = nw.create_study(options=table, id="id", features=["x"], eps=0.1)
+    apart = nw.create_study(options=table, roles={"option": "id"}, features=["x"], eps=0.1)
     apart.tell(option="A", items={"q1": 1})
     with pytest.raises(ValueError, match="`model` must stay independent: items were told"):
-        apart.switch("linear", span=1.0)
+        apart.switch("linear")
 
 
 def test_a_study_that_began_otherwise_takes_no_items():
@@ -268,7 +268,7 @@ def test_another_unit_changes_nothing_but_the_unit(pool):
     """Grades from -2 to 8 say what shares from 0 to 1 do."""
     answers = np.random.default_rng(3).choice([0.0, 0.25, 1.0], (3, 60))
     shares = study_of(answers.tolist(), pool=pool)
-    grades = nw.create_study(options=list("ABC"), eps=0.5, bounds=(-2, 8), items=pool, seed=0)
+    grades = nw.create_study(options=list("ABC"), eps=0.5, measure=nw.Items(pool, -2, 8), seed=0)
     for option, row in zip("ABC", answers, strict=True):
         told(grades, option, (10.0 * row - 2.0).tolist())
     one, other = shares.certificate(), grades.certificate()
@@ -279,11 +279,11 @@ def test_another_unit_changes_nothing_but_the_unit(pool):
 
 
 def test_a_study_for_one_look_takes_no_items():
-    study = nw.create_study(options=["A", "B"], eps=0.5, looks="once")
-    with pytest.raises(ValueError, match='items go with looks="any time"'):
+    study = nw.create_study(options=["A", "B"], eps=0.5, final=True)
+    with pytest.raises(ValueError, match="items do not go with final=True"):
         study.tell(option="A", items={"q": 1})
     with pytest.raises(ValueError, match="`items` go with looks"):
-        nw.create_study(options=["A", "B"], eps=0.5, looks="once", items=5)
+        nw.create_study(options=["A", "B"], eps=0.5, final=True, measure=nw.Items(5))
 
 
 def test_items_that_were_changed_in_a_table_are_corrected_together(study):
@@ -301,7 +301,7 @@ def test_items_that_were_changed_in_a_table_are_corrected_together(study):
 
 def test_the_order_of_a_pool_is_another_one_in_every_study_unless_a_seed_is_stated():
     def order(**stated):
-        study = nw.create_study(options=["A", "B"], items=100, eps=0.1, **stated)
+        study = nw.create_study(options=["A", "B"], measure=nw.Items(100), eps=0.1, **stated)
         loaded = nw.load_study(study._storage, study.name)
         assert loaded.next_items("A", 100) == study.next_items("A", 100)
         return study.specification.seed, study.next_items("A", 100)
@@ -319,7 +319,7 @@ def test_a_study_without_a_pool_keeps_the_usual_seed():
 
 
 def test_a_study_of_items_takes_no_bare_number():
-    study = nw.create_study(options=["A", "B"], eps=0.1, items=30, seed=0)
+    study = nw.create_study(options=["A", "B"], eps=0.1, measure=nw.Items(30), seed=0)
     with pytest.raises(ValueError, match="measures options on its items"):
         study.tell(option="A", value=1)
     assert study.n_measurements == 0

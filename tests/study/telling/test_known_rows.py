@@ -109,7 +109,7 @@ def test_small_tables_are_not_skipped_by_their_values():
         ({}, {"option": ["A"] * 3, "successes": [481, 512, 533], "trials": [9000] * 3}, True),
         ({}, {"option": ["A"], "values": ["3;4;5"]}, False),
         ({}, {"option": ["A"], "values": ["3.117;4.205;5.316"]}, True),
-        ({"bounds": (1, 5)}, {"option": ["A"] * 6, "value": [3, 4, 4, 5, 3, 2]}, False),
+        ({"measure": nw.Ratings(1, 5)}, {"option": ["A"] * 6, "value": [3, 4, 4, 5, 3, 2]}, False),
         ({"scale": "log", "eps": "5%"}, {"option": ["A"], "value": [3], "se": [0.5]}, False),
         ({"scale": "log", "eps": "5%"}, {"option": ["A"], "value": [3.0127], "se": [0.5]}, True),
     ],
@@ -249,7 +249,9 @@ def test_readings_and_counts_are_known_as_well():
     counts = {"option": ["A", "B", "C", "A"], "successes": [312, 408, 597, 303], "trials": [1000] * 4}
     assert after(study, counts) == (4, 0, 0, 4)
     assert after(study, counts) == (0, 4, 0, 4)
-    bounded = nw.create_study(options=["A", "B"], eps=0.1, bounds=(0, 1), scatter="own")
+    bounded = nw.create_study(
+        options=["A", "B"], eps=0.1, measure=nw.Ratings(0, 1), errors=nw.Errors(scatter="own")
+    )
     readings = {"option": ["A", "B", "A"], "values": ["0.112;0.203", "0.311;0.404", "0.501;0.613"]}
     assert after(bounded, readings) == (3, 0, 0, 3)
     assert after(bounded, readings) == (0, 3, 0, 3)

@@ -32,11 +32,11 @@ def test_two_spellings_are_one_block_key_item_and_study(tmp_path):
     assert study.amend(E_TWO, "typo", 2.0).number == one.number
     (job,) = study.ask(1, block=E_TWO)
     assert job.block == E_ONE
-    items = nw.create_study(options=["A", "B"], items=[E_TWO, "q"], eps=0.1, seed=0)
+    items = nw.create_study(options=["A", "B"], measure=nw.Items([E_TWO, "q"]), eps=0.1, seed=0)
     assert sorted(items.next_items("A")) == [E_ONE, "q"]
     items.tell(option="A", items={name: 1 for name in (E_TWO, "q")})
     with pytest.raises(ValueError, match="name each item once"):
-        nw.create_study(options=["A", "B"], items=[E_TWO, E_ONE], eps=0.1)
+        nw.create_study(options=["A", "B"], measure=nw.Items([E_TWO, E_ONE]), eps=0.1)
 
 
 @pytest.mark.parametrize(

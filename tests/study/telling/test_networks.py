@@ -121,7 +121,7 @@ def test_a_network_told_again_changes_nothing(name):
 def test_extra_scatter_is_that_of_a_difference_with_or_without_arms(name, tau):
     trials, layout = PUBLISHED[name]
     options = options_of(name)
-    study = nw.create_study(options=options, eps=0.1, extra_scatter=tau)
+    study = nw.create_study(options=options, eps=0.1, errors=nw.Errors(extra=tau))
     study.tell_many(SAMPLES / name, layout=layout)
     assert_same(study, Network(options, trials(), tau2=Fraction(tau) ** 2))
 
@@ -130,7 +130,7 @@ def test_extra_scatter_is_that_of_a_difference_with_or_without_arms(name, tau):
 def test_the_estimated_extra_scatter_has_the_largest_restricted_likelihood(name):
     trials, layout = PUBLISHED[name]
     options, told = options_of(name), trials()
-    study = nw.create_study(options=options, eps=0.1, extra_scatter="estimate")
+    study = nw.create_study(options=options, eps=0.1, errors=nw.Errors(extra="estimate"))
     study.tell_many(SAMPLES / name, layout=layout)
     found = study.extra_scatter
     assert found > 0.05
@@ -214,7 +214,9 @@ def test_arms_and_their_differences_are_the_same_study(studies):
         for at, trial in enumerate(studies)
         for row in contrast_rows(f"study {at}", trial, itertools.combinations(trial, 2))
     ]
-    by_arms, by_rows = (nw.create_study(options=NAMES, eps=0.1, extra_scatter=0.2) for _ in range(2))
+    by_arms, by_rows = (
+        nw.create_study(options=NAMES, eps=0.1, errors=nw.Errors(extra=0.2)) for _ in range(2)
+    )
     by_arms.tell_many(columns(arms), layout="arms")
     by_rows.tell_many(columns(rows), layout="network")
     for one, other in zip(studied(by_arms), studied(by_rows), strict=True):
@@ -229,7 +231,9 @@ def test_neither_recommendation_nor_bound_depends_on_the_order_of_options_and_ro
     options, layout = options_of(name), PUBLISHED[name][1]
     found = []
     for turn in (1, -1):
-        study = nw.create_study(options=options[::turn], eps=0.1, looks=looks, extra_scatter=0.3)
+        study = nw.create_study(
+            options=options[::turn], eps=0.1, final=looks == "once", errors=nw.Errors(extra=0.3)
+        )
         study.tell_many(columns(read(name)[::turn]), layout=layout)
         found.append(study.certificate())
     first, second = found

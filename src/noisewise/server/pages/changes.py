@@ -101,8 +101,9 @@ def _include(study: Study, form: dict[str, str], by: str | None) -> str:
 def _switch(study: Study, form: dict[str, str], by: str | None) -> str:
     if not form.get("reason", "").strip():
         raise ValueError("say why the model is changed: the log keeps the reason.")
-    names = ("model", "deviation", "extra_scatter", "span", "reason")
-    study.switch(**{one: form[one] for one in names if form.get(one)})
+    names = ("model", "deviation", "extra_scatter", "reason")
+    said: dict[str, Any] = {one: form[one] for one in names if form.get(one)}
+    study.switch(**said)
     return "check"
 
 

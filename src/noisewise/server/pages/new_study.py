@@ -93,17 +93,29 @@ GROUPS = (
                 (("linear", "differences: 12 is 2 more than 10"), ("log", "ratios: 12 is 20 % more than 10")),
             ),
             StudyChoice(
-                "noise",
-                "Errors",
+                "measure",
+                "A measurement is",
                 "",
                 CHOICE,
                 (
-                    ("normal", "usual tails"),
-                    ("heavy", "any tails: single ones may be far off"),
-                    ("symmetric", "as easily above as below, in rounds"),
+                    ("", "as the first one suggests"),
+                    ("error bars", "a value with its error bar"),
+                    ("counts", "successes out of trials"),
+                    ("readings", "a reading, or several"),
+                    ("ratings", "a rating, or another reading within bounds"),
+                    ("items", "values of items that all options are measured on"),
+                    ("rounds", "a round in which every option is measured"),
                 ),
             ),
-            StudyChoice("bounds", "Single readings lie between", "if they have limits", TEXT, (), "1 and 5"),
+            StudyChoice("bounds", "Ratings lie between", "or values of items or rounds", TEXT, (), "1 and 5"),
+            StudyChoice("items", "Items", "how many, or names", TEXT, (), "500"),
+            StudyChoice(
+                "tails",
+                "Errors",
+                "",
+                CHOICE,
+                (("normal", "usual tails"), ("heavy", "any tails: single ones may be far off")),
+            ),
             StudyChoice(
                 "scatter",
                 "Repeated readings scatter",
@@ -115,12 +127,9 @@ GROUPS = (
                     ("pooled", "alike for all options, or those of an instrument"),
                 ),
             ),
-            StudyChoice("noise_floor", "Least standard error", "smaller ones are raised to it", AMOUNT),
+            StudyChoice("floor", "Least standard error", "smaller ones are raised to it", AMOUNT),
             StudyChoice(
-                "extra_scatter",
-                "What every error bar lacks",
-                'a number, or "estimate"; added in squares',
-                AMOUNT,
+                "extra", "What every error bar lacks", 'a number, or "estimate"; added in squares', AMOUNT
             ),
         ),
     ),
@@ -138,25 +147,21 @@ GROUPS = (
                     ("linear+deviation", "such a sum, plus a deviation of each"),
                 ),
             ),
-            StudyChoice("span", "Span", "by which no two options differ more; for features", AMOUNT),
             StudyChoice("deviation", "Deviation", 'its size, or "estimate", the usual', AMOUNT),
         ),
     ),
     ChoiceGroup(
         "How it is measured",
         (
-            StudyChoice(
-                "items", "Items", "that every option is measured on: how many, or names", TEXT, (), "500"
-            ),
             StudyChoice("budget", "Measurements there will be", "if that is fixed beforehand", WHOLE),
             StudyChoice(
-                "looks",
+                "final",
                 "Looks at the result",
                 "",
                 CHOICE,
                 (
-                    ("any time", "as often as you like, and stop any time"),
-                    ("once", "one, at a finished table: smaller bounds"),
+                    ("", "as often as you like, and stop any time"),
+                    ("final", "one, at a finished table: smaller bounds"),
                 ),
             ),
         ),
@@ -165,14 +170,12 @@ GROUPS = (
         "Suggestions",
         (
             StudyChoice("policy", "Rule", "by its name; the usual one suits nearly always", TEXT, (), "race"),
-            StudyChoice("lease", "Reserved for", "days; 7 if left empty", NUMBER),
             StudyChoice(
                 "seed", "Seed", "of random choices and of the order of items; drawn if left empty", WHOLE
             ),
         ),
     ),
 )
-_DAY = 86_400.0
 
 
 def touched(group: ChoiceGroup, form: Mapping[str, str]) -> bool:
@@ -188,13 +191,27 @@ def question_in(form: Mapping[str, str]) -> dict[str, Any]:
         text = form.get(one.name, "").strip()
         if text:
             said[one.name] = _read(one, text)
-    if "lease" in said:
-        said["lease"] *= _DAY
-    if "bounds" in said:
-        said["bounds"] = _limits(said["bounds"])
-    if "items" in said:
-        said["items"] = _items(said["items"])
-    return said
+    errors = {part: said.pop(part) for part in ("tails", "scatter", "floor", "extra") if part in said}
+    deviation, final = said.pop("deviation", None), said.pop("final", None)
+    said |= _measure(said.pop("measure", None), said.pop("bounds", None), said.pop("items", None))
+    said |= {"errors": errors} if set(errors) - {"tails"} or errors.get("tails") == "heavy" else {}
+    said |= {"model": f"{said['model']}:{deviation}"} if deviation is not None else {}
+    return said | ({"final": True} if final else {})
+
+
+def _measure(measure: str | None, bounds: str | None, items: str | None) -> dict[str, Any]:
+    """What a measurement is; bounds or items alone say it as well."""
+    limits = None if bounds is None else list(_limits(bounds))
+    measure = measure or ("items" if items is not None else "ratings" if limits is not None else None)
+    if measure in ("ratings", "items", "rounds"):
+        if measure == "items":
+            if items is None:
+                raise ValueError("`Items` is empty: say how many there are, or their names.")
+            return {"measure": {"items": _items(items) if limits is None else [_items(items), limits]}}
+        if measure == "ratings" and limits is None:
+            raise ValueError("`Ratings lie between` is empty: say both bounds, such as 1 and 5.")
+        return {"measure": measure if limits is None else {measure: limits}}
+    return {} if measure is None else {"measure": measure}
 
 
 def _read(choice: StudyChoice, text: str) -> Any:
@@ -213,8 +230,8 @@ def _read(choice: StudyChoice, text: str) -> Any:
 def _limits(text: str) -> tuple[float, float]:
     parts = text.replace(" and ", " ").replace(" to ", " ").replace(";", " ").replace(",", " ").split()
     if len(parts) != 2:
-        raise ValueError(f"`Single readings lie between` must be two numbers, such as 1 and 5; got {text!r}.")
-    low, high = (number_in("Single readings lie between", part) for part in parts)
+        raise ValueError(f"`Ratings lie between` must be two numbers, such as 1 and 5; got {text!r}.")
+    low, high = (number_in("Ratings lie between", part) for part in parts)
     return low, high
 
 
@@ -359,8 +376,8 @@ def _of_options(
     if len(by_role[NAME]) != 1 or len(by_role[COST]) > 1:
         which = "the name" if len(by_role[NAME]) != 1 else "the cost"
         return AskedStudy(said, table, f"Say which column is {which}: one of them, and look again.")
-    arguments = {**said, "options": found.table, "id": by_role[NAME][0], "features": features}
-    arguments |= {"cost": by_role[COST][0]} if by_role[COST] else {}
+    arguments = {**said, "options": found.table, "features": features}
+    arguments["roles"] = {"option": by_role[NAME][0], **({"cost": by_role[COST][0]} if by_role[COST] else {})}
     arguments |= {"decimal": form["decimal"]} if form.get("decimal") in (".", ",") else {}
     return AskedStudy(arguments, table)
 

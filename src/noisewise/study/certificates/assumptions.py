@@ -104,7 +104,7 @@ def about_bounds(analysis: Analysis, check: Check) -> list[str]:
         return []
     return [
         f"readings are independent and lie between {bounds[0]:g} and {bounds[1]:g}, as was stated "
-        "(`bounds`); nothing else is assumed about how they scatter"
+        "(`measure`); nothing else is assumed about how they scatter"
     ]
 
 

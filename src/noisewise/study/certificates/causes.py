@@ -461,7 +461,7 @@ def check_after(analysis: Analysis, switch: Mapping[str, Any]) -> Check:
     """What the check would say if the model were switched."""
     state, given = analysis.state, (switch.get(name) for name in ("model", "deviation", "extra_scatter"))
     model, deviation, extra_scatter = given
-    changed = switched(state.model, model, None, deviation, extra_scatter, True)
+    changed = switched(state.model, model, deviation, extra_scatter, True)
     return check_fit(Analysis(state.with_model(changed)))
 
 

@@ -183,8 +183,6 @@ def _fitted(analysis: Analysis) -> Floats:
 SUSPICIOUS = 0.01
 #: Sets of readings this unlikely under one common scatter must not be pooled.
 UNEQUAL = 0.001
-#: Standard errors by which an estimated difference must exceed `span` to contradict it.
-BEYOND = 4.0
 WORST = 5
 
 
@@ -276,8 +274,6 @@ def check_fit(analysis: Analysis) -> Check:
             f"the scatter within {columns.pools[pool]} differs from one measurement to the next by more than "
             "chance"
         )
-    if contradiction := _beyond_span(analysis):
-        problems.append(contradiction)
     if outlier := _unlike_the_others(analysis, SUSPICIOUS):
         problems.append(outlier)
     compared, disagreement = _own_agreement(analysis)
@@ -421,24 +417,6 @@ def name_of(analysis: Analysis, columns: Columns, at: int) -> str:
 
 def _worth_saying(name: Any) -> bool:
     return bool(name) and not str(name).startswith(GENERATED)
-
-
-def _beyond_span(analysis: Analysis) -> str | None:
-    span = analysis.state.model.span
-    fit = analysis.estimates
-    measured = np.flatnonzero(fit.group >= 0)
-    if span is None or measured.size < 2 or not analysis.columns.value.size:
-        return None
-    variances = fit.variances()
-    at_least, at_most = fit.means - BEYOND * np.sqrt(variances), fit.means + BEYOND * np.sqrt(variances)
-    top, bottom = measured[np.argmax(at_least[measured])], measured[np.argmin(at_most[measured])]
-    if fit.group[top] != fit.group[bottom] or at_least[top] - at_most[bottom] <= span:
-        return None
-    names, scale = analysis.state.ids, analysis.specification.value_scale
-    return (
-        f"`span` is {scale.span_stated(span)}, but {names[top]} and {names[bottom]} differ by about "
-        f"{scale.apart(fit.means[top] - fit.means[bottom])}: find out which is wrong"
-    )
 
 
 def _standing_rows(analysis: Analysis, least: float) -> list[dict[str, Any]]:

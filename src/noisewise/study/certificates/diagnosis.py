@@ -67,7 +67,7 @@ def explain(analysis: Analysis, check: Check) -> Check:
     pool = unequal_scatter(judged.columns, UNEQUAL)
     if pool is not None:
         linked = analysis.model.shares_information or is_linked(analysis.columns)
-        own = "" if linked else ', or make the study with scatter="own"'
+        own = "" if linked else ', or make the study with errors="scatter=own"'
         remedies.append(
             f"Look for outlying readings within {judged.columns.pools[pool]}, or give readings that scatter "
             f"differently an instrument= of their own, so that only equals are pooled{own}."

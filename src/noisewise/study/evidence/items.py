@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.log.items import Items
+from noisewise.study.log.items import ItemAnswers
 from noisewise.study.log.measurements import Codes
 
 #: Values of answers that are right or wrong, and of their differences, moved to [0, 1].
@@ -193,7 +193,7 @@ class PairSums:
         one: The first option. other: The second.
     """
 
-    def __init__(self, items: Items, one: int, other: int) -> None:
+    def __init__(self, items: ItemAnswers, one: int, other: int) -> None:
         self._items, self._one, self._other = items, one, other
         self.version = _version(items, one, other)
         self.n_cuts = max(1, cuts(items.pool).size - 1)
@@ -256,7 +256,7 @@ def _cuts_of_pool(pool: int) -> NDArray[np.int64]:
     return np.repeat(np.arange(places.size - 1), np.diff(places))
 
 
-def pair_sums(items: Items, one: int, other: int, count: int) -> PairSums:
+def pair_sums(items: ItemAnswers, one: int, other: int, count: int) -> PairSums:
     """The sums of two options over their first ``count`` common items; ``one`` has the smaller number."""
     key = (one, other)
     kept: dict[Any, PairSums] = items.kept
@@ -270,7 +270,7 @@ def pair_sums(items: Items, one: int, other: int, count: int) -> PairSums:
     return found.extend(count) if found.count < count else found
 
 
-def _version(items: Items, one: int, other: int) -> tuple[int, int]:
+def _version(items: ItemAnswers, one: int, other: int) -> tuple[int, int]:
     return items.of(one).version, items.of(other).version
 
 
@@ -293,7 +293,7 @@ class PairedItems(HalfWidths):
 
     def __init__(
         self,
-        items: Items,
+        items: ItemAnswers,
         n: int,
         sign: float,
         *,

@@ -47,7 +47,7 @@ import numpy as np
 
 from noisewise.core.blocks import Floats, Mask
 from noisewise.study.evidence.items import PairedItems
-from noisewise.study.log.items import Items
+from noisewise.study.log.items import ItemAnswers
 from noisewise.study.log.measurements import Codes
 
 #: The shares ℓ that are bet side by side, and the weight of each.
@@ -73,7 +73,7 @@ LEADERS = 12
 NOT_THE_BEST = -1e-9
 
 
-class Rounds(NamedTuple):
+class SignedRounds(NamedTuple):
     """The differences of some pairs of options, round by round, without the first; short ones are filled."""
 
     apart: Floats  # (pairs, rounds)
@@ -81,7 +81,7 @@ class Rounds(NamedTuple):
     counts: Floats  # (pairs, rounds): 1 where there is a round, else 0
 
 
-def log_evidence(rounds: Rounds, claim: Floats, *, gross: bool) -> Floats:
+def log_evidence(rounds: SignedRounds, claim: Floats, *, gross: bool) -> Floats:
     """``log E`` against "the difference is at least this", (pairs,)."""
     y = claim[:, None] - rounds.apart
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -103,7 +103,7 @@ def log_evidence(rounds: Rounds, claim: Floats, *, gross: bool) -> Floats:
     return np.asarray(np.logaddexp.reduce(logs, axis=1))
 
 
-def upper_limits(rounds: Rounds, level: Floats, *, gross: bool) -> Floats:
+def upper_limits(rounds: SignedRounds, level: Floats, *, gross: bool) -> Floats:
     """Above which differences cannot be, (pairs,); infinite where nothing is ruled out.
 
     Args:
@@ -122,7 +122,12 @@ def upper_limits(rounds: Rounds, level: Floats, *, gross: bool) -> Floats:
     some = np.flatnonzero(log_evidence(rounds, high, gross=gross) >= level)
     if not some.size:
         return limits
-    part, low, high, level = Rounds(*(column[some] for column in rounds)), low[some], high[some], level[some]
+    part, low, high, level = (
+        SignedRounds(*(column[some] for column in rounds)),
+        low[some],
+        high[some],
+        level[some],
+    )
     usual = part.scale.max(axis=1)
     close = CLOSE * np.where(usual > 0.0, usual, high - low)
     for _ in range(STEPS):
@@ -201,7 +206,7 @@ class SymmetricRounds(PairedItems):
 
     def __init__(
         self,
-        items: Items,
+        items: ItemAnswers,
         n: int,
         sign: float,
         *,
@@ -261,7 +266,7 @@ class SymmetricRounds(PairedItems):
         for turned in (False, True):  # the first of the two, or the second, may be the best
             best, other = np.array(pairs)[:, :: -1 if turned else 1].T
             signs = self._sign * self._width * (-1.0 if turned else 1.0)
-            seen = Rounds(signs * rounds.apart, abs(signs) * rounds.scale, rounds.counts)
+            seen = SignedRounds(signs * rounds.apart, abs(signs) * rounds.scale, rounds.counts)
             levels = np.array([self._doubt(j)[i] for j, i in zip(best.tolist(), other.tolist(), strict=True)])
             out[best[log_evidence(seen, nothing, gross=self._gross) >= levels]] = True
         return out if not out.all() else np.zeros(self._n, dtype=bool)
@@ -300,7 +305,7 @@ class SymmetricRounds(PairedItems):
         return pair.extend(np.asarray(first.values[some], dtype=float) - second.values[some])
 
 
-def gathered(pairs: list[PairRounds], signs: Floats) -> Rounds:
+def gathered(pairs: list[PairRounds], signs: Floats) -> SignedRounds:
     """Several pairs side by side, each in the unit and with the sign it is wanted in."""
     most = max(len(pair.apart) for pair in pairs)
     apart, scale, counts = (np.zeros((len(pairs), most)) for _ in range(3))
@@ -309,4 +314,4 @@ def gathered(pairs: list[PairRounds], signs: Floats) -> Rounds:
         apart[row, :size] = signs[row] * np.array(pair.apart)
         scale[row, :size] = abs(signs[row]) * np.array(pair.scale)
         counts[row, :size] = 1.0
-    return Rounds(apart, scale, counts)
+    return SignedRounds(apart, scale, counts)

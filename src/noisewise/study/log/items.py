@@ -116,7 +116,7 @@ class Answers:
         return np.asarray(values != MISSING if values.dtype == np.int8 else ~np.isnan(values))
 
 
-class Items:
+class ItemAnswers:
     """The order, and the answers of every option.
 
     A study that was made with a pool has its order from the beginning: the pool, shuffled by the study's
@@ -136,9 +136,9 @@ class Items:
         self._n_live = 0
         #: What was computed from pairs of options, by whom it concerns.
         self.kept: dict[Any, Any] = {}
-        self._population: Items | None = None
+        self._population: ItemAnswers | None = None
 
-    def of_population(self) -> "Items":
+    def of_population(self) -> "ItemAnswers":
         """The same answers to items without end, of which the pool was drawn at random."""
         if self._population is None:
             self._population = copy.copy(self)

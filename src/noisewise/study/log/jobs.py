@@ -6,6 +6,8 @@ from typing import Any
 
 from noisewise.core.text import counted, printable
 
+#: Seconds for which a suggestion is reserved.
+WEEK = 7 * 24 * 3600.0
 OPEN, TOLD, FAILED, RELEASED = "open", "told", "failed", "released"
 #: What an event "ask" says only where it is so: see `Job`.
 PLACED = ("block", "minus", "together")

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from noisewise.core.checks import check_choice
 from noisewise.core.text import counted
-from noisewise.study.log.specification import ANY_TIME, BLIND, HEAVY, LOOKS, ONCE
+from noisewise.study.log.specification import ANY_TIME, BLIND, HEAVY, ONCE
 from noisewise.study.log.state import State
 
 #: What is lost by switching from any time to once; it stands in the event.
@@ -34,9 +33,9 @@ def broken_promise(state: State) -> str | None:
     if state.items:
         return "items were told, which all options share, and a bound for one look does not hold for them"
     if state.specification.bounds is not None:
-        return "a bound for one look does not hold for bounded readings (bounds=)"
+        return "a bound for one look does not hold for readings within bounds"
     if state.specification.noise == HEAVY:
-        return f'a bound for one look does not hold for errors of any tails (noise="{HEAVY}")'
+        return "a bound for one look does not hold for errors of any tails"
     if not (count := chosen_by_looking(state)):
         return None
     return (
@@ -45,23 +44,24 @@ def broken_promise(state: State) -> str | None:
     )
 
 
-def switched_looks(state: State, looks: Any) -> dict[str, str]:
+def switched_looks(state: State, final: Any) -> dict[str, str]:
     """What an event "switch" says about looks; empty if nothing is to change."""
-    if looks is None:
+    if final is None:
         return {}
-    check_choice("looks", looks, LOOKS)
+    if not isinstance(final, bool):
+        raise TypeError(f"`final` must be true or false; got {final!r}.")
+    looks = ONCE if final else ANY_TIME
     if looks == state.looks:
         raise ValueError(f"nothing would change: bounds of this study hold {in_words(looks)} already.")
-    if looks == ANY_TIME:
+    if not final:
         raise ValueError(
-            f'`looks` cannot be switched from "{ONCE}" to "{ANY_TIME}": whoever looked by now may have gone '
-            f'on because of what was seen. Make a new study, with looks="{ANY_TIME}", and tell it what is '
-            "measured from now on."
+            "`final` cannot be taken back: whoever looked by now may have gone on because of what was seen. "
+            "Make a new study, and record in it what is measured from now on."
         )
     if broken := broken_promise(state):
         raise ValueError(
-            f'`looks` cannot be switched to "{ONCE}": {broken}. Make a new study, with '
-            f'looks="{ONCE}", and tell it only '
+            f"`final` cannot be switched on: {broken}. Make a new study, with final=True, and record "
+            f"in it only "
             "what was not chosen by looking."
         )
     return {"looks": ONCE, "costs": COST}
@@ -71,7 +71,7 @@ def check_blind(policy: str, looks: Any) -> str:
     """Refuse a policy that looks at values where bounds hold for one look only."""
     if looks == ONCE and policy not in BLIND:
         raise ValueError(
-            f'`policy` must be {" or ".join(BLIND)} with looks="{ONCE}"; got {policy!r}, which looks at '
+            f"`policy` must be {' or '.join(BLIND)} with final=True; got {policy!r}, which looks at "
             "values: measurements that were chosen by looking need a bound that holds at any time."
         )
     return policy

@@ -65,7 +65,6 @@ class ModelChoice:
     """The model, with the sizes that are part of it."""
 
     model: str
-    span: float | None = None
     deviation: Size = None  # standard deviation of an option from the weighted sum of its features
     extra_scatter: Size = None  # standard deviation that every error bar lacks
 
@@ -98,24 +97,23 @@ class ModelChoice:
         return self.in_words(AS_TOLD)
 
 
-def choose_model(model: Any, span: Any, deviation: Any, extra_scatter: Any) -> ModelChoice:
+def choose_model(model: Any, deviation: Any, extra_scatter: Any) -> ModelChoice:
     """Check a model and its sizes, and complete them."""
     facts = facts_of(model)
-    span = None if span is None else check_amount("span", span)
     if deviation is not None and not facts.has_deviation:
         others = named_models(lambda other: other.has_deviation)
         raise ValueError(f'`deviation` goes with model={others}; got it with model="{model}".')
     size = ESTIMATE if deviation is None and facts.has_deviation else _size("deviation", deviation)
-    return ModelChoice(model, span, size, _size("extra_scatter", extra_scatter))
+    return ModelChoice(model, size, _size("extra_scatter", extra_scatter))
 
 
 def switched(
-    now: ModelChoice, model: Any, span: Any, deviation: Any, extra_scatter: Any, has_features: bool
+    now: ModelChoice, model: Any, deviation: Any, extra_scatter: Any, has_features: bool
 ) -> ModelChoice:
     """The model after a change; what is not said stays as it is, and an extra scatter of 0 takes it away."""
-    if all(given is None for given in (model, span, deviation, extra_scatter)):
+    if all(given is None for given in (model, deviation, extra_scatter)):
         raise ValueError(
-            "say what to switch: model=, deviation=, extra_scatter=, span= or looks=; got none of them."
+            "say what to switch: model=, deviation=, extra_scatter= or final=True; got none of them."
         )
     name = now.model if model is None else facts_of(model).name
     if facts_of(name).uses_features and not has_features:
@@ -124,18 +122,13 @@ def switched(
             f"`model` must be {others} for a study that was made without features; got {name!r}. "
             "Make a new study, naming features=, and tell it the same measurements."
         )
-    if span is not None and now.span is not None and float(span) != now.span:
-        raise ValueError(
-            f"`span` is {now.span:g} since the study was made, and stays: a bound that is chosen after "
-            "looking at the measurements bounds nothing. Make a new study instead."
-        )
     if deviation is None and facts_of(name).has_deviation:
         deviation = now.deviation
     if extra_scatter is None:
         extra_scatter = now.extra_scatter
     elif extra_scatter == 0.0:
         extra_scatter = None
-    chosen = choose_model(name, now.span if span is None else span, deviation, extra_scatter)
+    chosen = choose_model(name, deviation, extra_scatter)
     if chosen == now:
         raise ValueError(f"nothing would change: the study uses the {now} already.")
     return chosen

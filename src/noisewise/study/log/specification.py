@@ -1,6 +1,5 @@
 """What a study is about: everything that is fixed when it is made."""
 
-import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -10,7 +9,6 @@ from noisewise.core.checks import (
     AMOUNT,
     CONFIDENCE,
     COUNT,
-    LEASE,
     SEED,
     VALUE,
     check_amount,
@@ -24,7 +22,6 @@ from noisewise.core.text import check_text
 from noisewise.study.log.model_choice import ANY_TIME as ANY_TIME
 from noisewise.study.log.model_choice import (
     ESTIMATE,
-    SIZES,
     ModelChoice,
     Size,
     choose_model,
@@ -33,7 +30,7 @@ from noisewise.study.log.model_choice import LOOKS as LOOKS
 from noisewise.study.log.model_choice import ONCE as ONCE
 from noisewise.study.telling.catalogue import OptionCatalogue
 from noisewise.study.telling.items import check_pool
-from noisewise.study.telling.scale import LINEAR, LOG, SCALES, LogLimits, ValueScale, log_limits
+from noisewise.study.telling.scale import LOG, SCALES, LogLimits, ValueScale, log_limits
 
 #: The rule that lowers the bound of the certificate itself: see `noisewise.study.asking.race`.
 RACE = "race"
@@ -48,10 +45,12 @@ BLIND = ("round_robin", "uniform")
 OWN, POOLED, FIRST = "own", "pooled", "first"
 #: The errors: no heavier than normal ones; of any tails, as long as their variance is what error bars say; or
 #: differences of options on the same items that lie evenly to both sides, however far.
-NORMAL, HEAVY, SYMMETRIC = TAILS = ("normal", "heavy", "symmetric")
+NORMAL, HEAVY = TAILS = ("normal", "heavy")
+SYMMETRIC = "symmetric"
+#: What measurements are, where it is declared and they have neither bounds, items nor rounds.
+ERROR_BARS, COUNTED, READ = DECLARED = ("error bars", "counts", "readings")
 #: What items of such a study lie between on a log scale, where nothing is said: any time, any amount.
 ANYTHING = (1e-12, 1e12)
-WEEK = 7 * 24 * 3600.0
 #: Characters of a unit, which stands behind numbers in sentences.
 UNIT_LENGTH = 30
 #: Raised when the meaning of specifications or events changes.
@@ -75,29 +74,28 @@ class Specification:
     catalogue: OptionCatalogue
     model: str
     goal: str
-    eps: float | None
     confidence: float
-    span: float | None
     policy: PolicyChoice
-    noise_floor: float | None
-    lease: float  # seconds
     seed: int
     version: str
+    eps: float | None = None
+    noise_floor: float | None = None
     deviation: Size = None  # of the model it began with
     extra_scatter: Size = None
     budget: int | None = None  # how many measurements there will be, if that is fixed
     looks: str | None = None  # ONCE, or None: at any time
     bounds: tuple[float, float] | None = None  # between which all readings lie
-    scatter: str | None = None  # of readings; studies from before there was a choice pooled it
+    scatter: str | None = None  # of readings: FIRST, OWN or POOLED
     noise: str | None = None  # HEAVY, SYMMETRIC, or None: tails no heavier than normal
     items: list[str] | int | None = None  # the pool of items that options share; None: no pool, or no items
     unit: str | None = None  # of the values, for people
     scale: str | None = None  # LOG, or None: values as they are; amounts above are of what is computed with
+    measure: str | None = None  # ERROR_BARS, COUNTED or READ where declared; other kinds are refused then
 
     @property
     def first_model(self) -> ModelChoice:
         """The model before any event "switch"."""
-        return ModelChoice(self.model, self.span, self.deviation, self.extra_scatter)
+        return ModelChoice(self.model, self.deviation, self.extra_scatter)
 
     @property
     def sign(self) -> float:
@@ -136,14 +134,12 @@ class Specification:
     @property
     def resolution(self) -> float:
         """The difference that matters, in the user's units: what the boundaries are tuned to."""
-        return self.eps if self.eps is not None else (self.span or 1.0) / 20.0
+        return 1.0 / 20.0 if self.eps is None else self.eps
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON values."""
         plain = {name: value for name, value in vars(self).items() if name not in ("catalogue", "policy")}
-        # Left out where they say nothing: an older noisewise reads on.
-        optional = (*SIZES, "budget", "looks", "bounds", "scatter", "noise", "items", "unit", "scale")
-        plain = {name: value for name, value in plain.items() if name not in optional or value is not None}
+        plain = {name: value for name, value in plain.items() if value is not None}
         catalogue, policy = self.catalogue.to_plain(), asdict(self.policy)
         return {"schema": SCHEMA, **plain, "policy": policy, "catalogue": catalogue}
 
@@ -207,9 +203,7 @@ def _check_as_new(found: Specification) -> None:
         if type(value) is bool or value != checked[name]:
             raise ValueError(f"`{name}` must be as a new study has it, {checked[name]!r}; got {value!r}.")
     if found.looks == ONCE and found.policy.name not in BLIND:
-        raise ValueError(
-            f'`policy` must be {" or ".join(BLIND)} with looks="{ONCE}"; got {found.policy.name!r}.'
-        )
+        raise ValueError(f"`policy` must be {' or '.join(BLIND)} with final=True; got {found.policy.name!r}.")
     if found.first_model.uses_features and not found.catalogue.features:
         raise ValueError(f'`features` must name at least one column for model="{found.model}"; got none.')
 
@@ -220,22 +214,23 @@ def check_question(
     goal: Any,
     eps: Any,
     confidence: Any,
-    span: Any,
     noise_floor: Any,
-    lease: Any,
     seed: Any,
-    deviation: Any = None,
-    extra_scatter: Any = None,
-    budget: Any = None,
-    looks: Any = ANY_TIME,
-    bounds: Any = None,
-    scatter: Any = None,
-    noise: Any = NORMAL,
-    items: Any = None,
-    unit: Any = None,
-    scale: Any = LINEAR,
+    deviation: Any,
+    extra_scatter: Any,
+    budget: Any,
+    final: Any,
+    bounds: Any,
+    scatter: Any,
+    noise: Any,
+    items: Any,
+    unit: Any,
+    scale: Any,
+    measure: Any,
 ) -> dict[str, Any]:
     """Check what makes up the question, and complete it."""
+    if not isinstance(final, bool):
+        raise TypeError(f"`final` must be true or false; got {final!r}.")
     unit = None if unit is None else check_text("unit", unit, most=UNIT_LENGTH)
     goal = check_choice("goal", goal, GOALS)
     reading = ValueScale(check_choice("scale", scale, SCALES) == LOG, goal, unit)
@@ -244,20 +239,19 @@ def check_question(
         goal=goal,
         eps=None if eps is None else reading.read_eps(eps),
         confidence=confidence,
-        span=None if span is None else reading.read_span(span),
-        noise_floor=None if noise_floor is None else reading.read_error(noise_floor, "noise_floor"),
-        lease=WEEK if lease is None else lease,
+        noise_floor=None if noise_floor is None else reading.read_error(noise_floor, "floor"),
         seed=_new_seed(items) if seed is None else seed,
         deviation=reading.read_size(deviation, "deviation"),
         extra_scatter=reading.read_size(extra_scatter, "extra_scatter"),
         budget=budget,
-        looks=None if check_choice("looks", looks, LOOKS) == ANY_TIME else looks,
+        looks=ONCE if final else None,
         bounds=bounds,
         scatter=FIRST if scatter is None else check_choice("scatter", scatter, (OWN, POOLED)),
-        noise=None if check_choice("noise", noise, TAILS) == NORMAL else noise,
+        noise=noise,
         items=items,
         unit=unit,
         scale=LOG if reading.log else None,
+        measure=measure,
     )
 
 
@@ -267,9 +261,7 @@ def _checked(
     goal: Any,
     eps: Any,
     confidence: Any,
-    span: Any,
     noise_floor: Any,
-    lease: Any,
     seed: Any,
     deviation: Any,
     extra_scatter: Any,
@@ -281,31 +273,32 @@ def _checked(
     items: Any,
     unit: Any,
     scale: Any,
+    measure: Any,
 ) -> dict[str, Any]:
     """Check the question as a specification keeps it: on the scale that is computed with."""
-    chosen = choose_model(model, span, deviation, extra_scatter)
+    chosen = choose_model(model, deviation, extra_scatter)
     checked: dict[str, Any] = {
         **asdict(chosen),
         "goal": check_choice("goal", goal, GOALS),
         "eps": None if eps is None else check_amount("eps", eps),
         "confidence": check_within("confidence", check_probability("confidence", confidence), CONFIDENCE),
-        "noise_floor": None if noise_floor is None else check_amount("noise_floor", noise_floor),
-        "lease": check_within("lease", lease, LEASE),
+        "noise_floor": None if noise_floor is None else check_amount("floor", noise_floor),
         "seed": check_count_within("seed", seed, SEED),
         "budget": None if budget is None else check_count_within("budget", budget, COUNT),
         "looks": None if looks is None else check_choice("looks", looks, (ONCE,)),
         "bounds": None if bounds is None else _two_bounds(bounds),
         "scatter": scatter,
-        "noise": None if noise is None else check_choice("noise", noise, (HEAVY, SYMMETRIC)),
+        "noise": None if noise is None else check_choice("tails", noise, (HEAVY, SYMMETRIC)),
         "items": check_pool(items),
         "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
         "scale": None if scale is None else check_choice("scale", scale, (LOG,)),
+        "measure": None if measure is None else check_choice("measure", measure, DECLARED),
     }
     _check_together(checked, chosen, scatter)
-    if checked["span"] is None and checked["eps"] is None and checked["looks"] != ONCE:
+    if checked["eps"] is None and checked["looks"] != ONCE:
         raise ValueError(
-            "`eps` (how far below the best is good enough) or `span` (by how much options differ at most) "
-            "must be given, in the unit of your values: nothing else says what a small difference is."
+            "`eps` must be given: how far from the best is good enough, in the unit of your values. Nothing "
+            "else says what a small difference is. Only a finished table (final=True) needs none."
         )
     return checked
 
@@ -316,60 +309,63 @@ def _new_seed(items: Any) -> int:
 
 
 def _check_together(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) -> None:
-    """Refuse what does not go with each other."""
+    """Refuse what does not go together; docs/studies.md has the table."""
+    if chosen.uses_features:
+        _check_shared(checked, chosen, scatter)
     if checked["looks"] == ONCE:
         _check_one_look(checked)
     if checked["noise"] == HEAVY:
         check_tails(chosen, checked["looks"])
     if checked["noise"] == SYMMETRIC:
-        _check_symmetric(checked, chosen)
+        _check_rounds(checked, chosen)
     if checked["scale"] == LOG:
         _check_logarithms(checked)
-    if checked["items"] is not None and chosen.uses_features:
-        raise ValueError(
-            f"`items` need options that are compared item by item; the {chosen.model} model compares them by "
-            'their features. Leave `items` out, or use model="independent".'
-        )
-    if scatter == OWN and chosen.uses_features:
-        raise ValueError(
-            f'scatter="own" needs options that share nothing; in the {chosen.model} model scatter is pooled. '
-            'Leave it out, or use model="independent".'
-        )
     if scatter == OWN and chosen.extra_scatter is not None:
         raise ValueError(
-            'scatter="own" and `extra_scatter` exclude each other: scatter that readings do not show cannot '
-            "be told from their own. Leave one of them out."
+            'nw.Errors(scatter="own", extra=...) is a contradiction: scatter that readings do not '
+            "show cannot "
+            "be told from their own. Leave one of the two out."
+        )
+
+
+def _check_shared(checked: dict[str, Any], chosen: ModelChoice, scatter: Any) -> None:
+    """Refuse what needs options that share nothing, in a model where they do."""
+    if checked["items"] is not None or checked["noise"] == SYMMETRIC:
+        what = "items" if checked["items"] is not None else "rounds"
+        raise ValueError(
+            f"`measure` must not be {what} in the {chosen.model} model: options are compared by their "
+            f"features "
+            'there, and not one by one. Use model="independent".'
+        )
+    if scatter == OWN:
+        raise ValueError(
+            f'nw.Errors(scatter="own") needs options that share nothing; in the {chosen.model} model '
+            f"scatter is "
+            'pooled. Leave it out, or use model="independent".'
         )
 
 
 def check_tails(chosen: ModelChoice, looks: str | None) -> None:
     """Refuse what errors of any tails do not go with: all that is known of them is their variance."""
-    heavy = f'noise="{HEAVY}"'
+    heavy = f'nw.Errors(tails="{HEAVY}")'
     if chosen.uses_features:
         raise ValueError(f'{heavy} needs options that share nothing: use model="independent".')
     if chosen.extra_scatter == ESTIMATE:
-        raise ValueError(
-            f"{heavy} needs `extra_scatter` as a number, or none: it is estimated as if errors were normal."
-        )
+        raise ValueError(f"{heavy} needs `extra` as a number, or none: estimating it assumes normal errors.")
     if looks == ONCE:
-        raise ValueError(f'{heavy} goes with looks="{ANY_TIME}": a bound for one look needs normal errors.')
+        raise ValueError(f"{heavy} does not go with final=True: a bound for one look needs normal errors.")
 
 
-def _check_symmetric(checked: dict[str, Any], chosen: ModelChoice) -> None:
-    """Refuse what paired rounds do not go with."""
-    said = f'noise="{SYMMETRIC}"'
-    if chosen.uses_features or chosen.extra_scatter is not None:
-        raise ValueError(
-            f"{said} compares options round by round: it needs options that share nothing, and no extra "
-            'scatter. Use model="independent".'
-        )
+def _check_rounds(checked: dict[str, Any], chosen: ModelChoice) -> None:
+    """Refuse what rounds do not go with."""
+    if chosen.extra_scatter is not None:
+        raise ValueError('measure="rounds" has no error bars: leave `extra` out of nw.Errors.')
     if checked["looks"] == ONCE:
-        raise ValueError(f'{said} goes with looks="{ANY_TIME}".')
-    if checked["items"] is not None:
-        raise ValueError(f"{said} takes rounds as they come; leave `items`, a pool of them, out.")
+        raise ValueError('measure="rounds" does not go with final=True.')
     if checked["scale"] != LOG and checked["bounds"] is None:
         raise ValueError(
-            f'{said} needs scale="{LOG}", for ratios, or `bounds` that no value can lie outside of.'
+            f'measure="rounds" needs scale="{LOG}", for ratios, or nw.Rounds(low, high), the bounds '
+            f"of all values."
         )
 
 
@@ -378,36 +374,42 @@ def _check_logarithms(checked: dict[str, Any]) -> None:
     said = f'scale="{LOG}"'
     if checked["noise"] == HEAVY:
         raise ValueError(
-            f'{said} does not go with noise="{HEAVY}": the logarithm of a value with an error of any tails '
-            "is off by an unknown amount. Take logarithms yourself, if you know their own error bars."
+            f'{said} does not go with nw.Errors(tails="{HEAVY}"): the logarithm of a value with an '
+            f"error of any "
+            "tails is off by an unknown amount. Take logarithms yourself, if you know their own error bars."
         )
-    if (span := checked["span"]) is not None and span > math.log(AMOUNT.most) + 1e-9:
-        raise ValueError(f"`span` with {said} is the logarithm of a factor of at most 1e50; got {span:g}.")
+    if checked["measure"] == COUNTED:
+        raise ValueError(
+            f'{said} does not go with measure="{COUNTED}": a share may be 0, without a logarithm.'
+        )
     if checked["bounds"] is not None and checked["bounds"][0] <= 0.0:
-        raise ValueError(f"`bounds` must be above 0 with {said}; got {checked['bounds'][0]:g}.")
+        raise ValueError(f"bounds in `measure` must be above 0 with {said}; got {checked['bounds'][0]:g}.")
     if checked["items"] is not None and checked["bounds"] is None:
         raise ValueError(
-            f"`items` with {said} need `bounds`, the least and the largest value that an item can have, "
-            "both above 0: what is compared is the geometric mean over items."
+            f"items with {said} need bounds, nw.Items(pool, low, high), both above 0: what is "
+            f"compared is the "
+            "geometric mean over items."
         )
 
 
 def _check_one_look(checked: dict[str, Any]) -> None:
     """Refuse what bounds for one look do not hold for."""
-    for name in ("items", "bounds"):
-        if checked[name] is not None:
-            raise ValueError(
-                f'`{name}` go with looks="{ANY_TIME}": a bound for one look does not hold for them.'
-            )
+    if checked["items"] is not None or checked["bounds"] is not None:
+        what = "items" if checked["items"] is not None else "ratings"
+        raise ValueError(
+            f"measure={what} does not go with final=True: a bound for one look does not hold there."
+        )
 
 
 def _two_bounds(bounds: Any) -> tuple[float, float]:
     """The least and the largest that a reading can be."""
     if isinstance(bounds, str) or not isinstance(bounds, Sequence) or len(bounds) != 2:
         raise ValueError(
-            f"`bounds` must be a pair (lo, hi) that no reading can lie outside of; got {bounds!r}."
+            f"bounds in `measure` must be a pair (low, high) that no reading lies outside of; got {bounds!r}."
         )
-    low, high = (check_within("bounds", bound, VALUE) for bound in bounds)
+    low, high = (check_within("measure", bound, VALUE) for bound in bounds)
     if not high - low >= 1e-6 * max(abs(low), abs(high), AMOUNT.least):
-        raise ValueError(f"`bounds` must be (lo, hi) with lo below hi; got ({low:g}, {high:g}).")
+        raise ValueError(
+            f"bounds in `measure` must be low, high, with low below high; got {low:g}, {high:g}."
+        )
     return low, high

@@ -13,9 +13,10 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.text import printable
 from noisewise.study.log.events import Event
-from noisewise.study.log.items import Items
+from noisewise.study.log.items import ItemAnswers
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
 from noisewise.study.log.jobs import OPEN as OPEN
+from noisewise.study.log.jobs import WEEK as WEEK
 from noisewise.study.log.jobs import Job as Job
 from noisewise.study.log.jobs import job_of as job_of
 from noisewise.study.log.measurements import NOBODY, Contents, Measurements
@@ -80,7 +81,7 @@ class State:
         self.excluded: dict[int, str] = {}
         self.changed = False
         self.measurements = Measurements(logs=specification.value_scale.log)
-        self.items = Items(specification)
+        self.items = ItemAnswers(specification)
         self.told = Contents()  # the present content of each measurement
         self.begun = FirstMoment()
         self.superseded: dict[int, list[dict[str, Any]]] = {}  # what it was before it was amended

@@ -311,7 +311,7 @@ def _check_switch(state: "State", body: dict[str, Any]) -> None:
     model = ModelChoice(**body["model"])
     if model.uses_features and state.items:
         raise FlawError(f"items were told, and the {model.model} model does not compare options item by item")
-    choose_model(model.model, model.span, model.deviation, model.extra_scatter)
+    choose_model(model.model, model.deviation, model.extra_scatter)
     if model.uses_features and state.whitening is None:
         raise FlawError(f"the {model.model} model needs features, and this study has none")
     if body.get("looks", ONCE) != ONCE:

@@ -30,7 +30,7 @@ from noisewise.study.models.model import (
     Shares,
     StudyModel,
 )
-from noisewise.study.models.one_look import ONE_LOOK_LIMITS, Errors, OneLook
+from noisewise.study.models.one_look import ONE_LOOK_LIMITS, ErrorKinds, OneLook
 from noisewise.study.models.scatter import (
     OwnReadings,
     Sigmas,
@@ -221,13 +221,13 @@ class Analysis:
         return found._replace(squares=np.maximum(found.squares, found.least_squares(floor)))
 
     @property
-    def errors(self) -> Errors:
+    def errors(self) -> ErrorKinds:
         """What one look may rely on."""
         freedom = self._shared_freedom(self.stated) or self.sizes.freedom
         limited = (bool(self.state.model.estimates) and freedom is None) or (
             bool(self.stated.pools) and freedom is None
         )
-        return Errors(freedom, limited, bool((self.columns.kind == KINDS.index(COUNTS)).any()))
+        return ErrorKinds(freedom, limited, bool((self.columns.kind == KINDS.index(COUNTS)).any()))
 
     def _shared_freedom(self, found: Sigmas) -> float | None:
         """Degrees of freedom of the one standard deviation of all measurements, at one look; else None."""

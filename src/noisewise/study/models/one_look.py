@@ -57,7 +57,7 @@ UNSETTLED = LOST = 1e-6
 DIRECTIONS, FEWER, MANY = 256, 64, 5000
 
 
-class Errors(NamedTuple):
+class ErrorKinds(NamedTuple):
     """What is known of the errors."""
 
     freedom: float | None = None  # of the one standard deviation that all of them share, if it is estimated
@@ -82,7 +82,7 @@ class OneLook(NamedTuple):
     sign: float
     delta: float
     may_win: Mask  # (n,): the options that may be recommended
-    errors: Errors
+    errors: ErrorKinds
     readings: OwnReadings | None = None  # if nothing else was measured, and equal scatter was not declared
     scatter: str | None = None  # OWN or POOLED if that was declared
 

@@ -281,7 +281,9 @@ def _without_scatter(sums: OwnReadings) -> list[str]:
     """Why one look at readings says nothing about their scatter; empty if it does."""
     if (sums.readings > 1.0).any() and not (sums.squares > 0.0).any():
         return [
-            "all readings of an option agree to the last digit: give noise_floor=, the resolution of values"
+            "all readings of an option agree to the last digit: say the resolution of values "
+            "(noise_floor= for a "
+            'table, errors="floor=SIZE" for a study)'
         ]
     if not (sums.readings > 1.0).any():
         return ["every option has a single reading and no error bar: give se=, or read some options again"]

@@ -251,7 +251,7 @@ def make_plan(
         assumed = ["coming items are like those so far", f"policy {state.policy.name}"]
     else:
         blocks = coming_blocks(analysis, block, batch)
-        span = state.model.span if span is None else scale.read_span(span)
+        span = None if span is None else scale.read_span(span)
         ways = by_share(analysis, noise) if menu is None else by_cost(menu, scale)
         worlds = np.zeros((0, analysis.n)) if analysis.once else draw_worlds(analysis, count, seed, span)
         made = []

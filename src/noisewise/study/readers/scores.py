@@ -113,7 +113,7 @@ def tell_scores(
     if telling.how is None:
         notes.append(
             'Scores that do not lie from 0 to 1 are told as single readings; how="items" compares them item '
-            "by item, in a study with bounds=."
+            'by item, in a study with measure="ratings:LOW,HIGH".'
         )
     rows = [_summed(file, scores, option, whole, how, key(option)) for option in _options(scores)]
     return Readout(rows, notes=notes, better=better, of_items=True)

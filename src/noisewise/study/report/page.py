@@ -337,11 +337,10 @@ def _made(findings: Findings) -> str:
     specification, state = findings.analysis.specification, findings.analysis.state
     policy, model = state.policy, state.model
     scale = specification.value_scale
-    span = "" if model.span is None else f", span {scale.span_stated(model.span)}"
     eps = "none" if specification.eps is None else scale.close(specification.eps)
     rows = {
         "Question": f"goal {specification.goal}, eps {eps}, confidence {percent(specification.confidence)}"
-        f"{span}, {model.in_words(scale)}, looked at {state.looks}",
+        f", {model.in_words(scale)}, looked at {state.looks}",
         "Asked by": f"{policy_in_words(state)}.",
         "Its options": f"of noisewise {policy.version}: {json.dumps(policy.options)}",
         "Seed of the study": str(specification.seed),

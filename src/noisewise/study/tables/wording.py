@@ -10,6 +10,7 @@ class Wording(NamedTuple):
 
     command: bool
     form: bool = False
+    choosing: bool = False  # a command without flags of its own for layouts and missing error bars
 
     def map(self, columns: Mapping[str, str]) -> str:
         """Which column is what."""
@@ -34,10 +35,14 @@ class Wording(NamedTuple):
         """That rows may lack their error bars."""
         if self.form:
             return "the tick at How numbers and rows are read"
+        if self.choosing:
+            return "--choose allow-missing-se=yes"
         return "--allow-missing-se" if self.command else "allow_missing_se=True"
 
     def layout(self, name: str) -> str:
         """That a table is one of studies: their arms, or differences between them."""
+        if self.choosing:
+            return f"--choose layout={name}"
         return f"--{name}" if self.command else f"layout={name!r}"
 
     @property
@@ -51,4 +56,5 @@ class Wording(NamedTuple):
         return "--map" if self.command else "`map`"
 
 
+CHOOSING = Wording(command=True, choosing=True)
 PYTHON, COMMAND, FORM = Wording(command=False), Wording(command=True), Wording(command=False, form=True)

@@ -645,7 +645,8 @@ def _note_copies(state: State, parsed: Parsed, told: RowFates) -> None:
 
 def refuse_unsuited_rows(state: State, parsed: Parsed, told: RowFates) -> None:
     """Refuse rows of a table, new ones and corrections, that mean nothing in this study."""
-    if state.specification.items is None and state.specification.noise is None and not told.jobs:
+    question = state.specification
+    if question.items is None and question.noise is None and question.measure is None and not told.jobs:
         return
     for change in told.changes:
         job = state.jobs.get(change.body.get("job", ""))

@@ -194,7 +194,7 @@ def added_options(state: State, options: Any, id: str | None, decimal: str | Non
 
 
 def switched_model(
-    state: State, *, model: Any, span: Any, deviation: Any, extra_scatter: Any, looks: Any, reason: Any
+    state: State, *, model: Any, deviation: Any, extra_scatter: Any, final: Any, reason: Any
 ) -> dict[str, Any]:
     """The body of an event "switch": the whole model that holds from now on, and how often one may look."""
     if state.items and model is not None and facts_of(model).uses_features:
@@ -202,13 +202,12 @@ def switched_model(
             f"`model` must stay independent: items were told, and the {model} model does not compare options "
             "item by item."
         )
-    looked, scale = switched_looks(state, looks), state.specification.value_scale
-    span = None if span is None else scale.read_span(span)
+    looked, scale = switched_looks(state, final), state.specification.value_scale
     deviation = scale.read_size(deviation, "deviation")
     extra_scatter = scale.read_size(extra_scatter, "extra_scatter")
     chosen = state.model
-    if not looked or any(given is not None for given in (model, span, deviation, extra_scatter)):
-        chosen = switched(state.model, model, span, deviation, extra_scatter, state.whitening is not None)
+    if not looked or any(given is not None for given in (model, deviation, extra_scatter)):
+        chosen = switched(state.model, model, deviation, extra_scatter, state.whitening is not None)
     if state.specification.noise == HEAVY:
         check_tails(chosen, None)
     if chosen.facts.limits_pairs and len(state.pairs) > MOST_PAIRS:

@@ -243,7 +243,8 @@ def _raised(se: float, noise_floor: float | None, notes: list[str]) -> float:
     if noise_floor is None and se == 0.0:
         raise ValueError(
             "se is 0. An exact measurement would end the study by itself. "
-            "If it is below your instrument's resolution, make the study with noise_floor=, the least error "
+            'If it is below your instrument\'s resolution, make the study with errors="floor=SIZE", '
+            "the least error "
             "that you believe (e.g. 0.01)."
         )
     if noise_floor is not None and se < noise_floor:

@@ -13,7 +13,7 @@ from noisewise.core.checks import nearest
 from noisewise.core.sequences import MadeOnDemand
 from noisewise.core.text import check_texts, composed, printable
 from noisewise.study.log.item_order import told_in, why_not_next
-from noisewise.study.log.items import ROUNDING, Answers, Items, ToldItems
+from noisewise.study.log.items import ROUNDING, Answers, ItemAnswers, ToldItems
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.state import State
 from noisewise.study.log.told import Measurement, measurement_of
@@ -68,13 +68,13 @@ def check_items_belong(state: State, where: str) -> None:
         )
     if is_once(state):
         raise ValueError(
-            f'{where}items go with looks="any time": a bound for one look does not hold for them. Make a new '
-            "study."
+            f"{where}items do not go with final=True: a bound for one look does not hold for them. Make a "
+            "new study."
         )
     if state.specification.value_scale.log and state.items.low <= 0.0:
         raise ValueError(
-            f'{where}items in a study with scale="log" need `bounds`, the least and the largest value that '
-            "an item can have, both above 0: make the study with them."
+            f'{where}items in a study with scale="log" need bounds in `measure`, the least and the largest '
+            "value that an item can have, both above 0: make the study with them."
         )
     if len(state.told) and not state.begins_with_items:
         raise ValueError(
@@ -101,7 +101,7 @@ def content_of(state: State, names: Sequence[str], values: Sequence[Any], where:
     return content | ({"names": fresh} if fresh else {})
 
 
-def items_summary(items: Items, numbers: Floats, places: Places) -> dict[str, Any]:
+def items_summary(items: ItemAnswers, numbers: Floats, places: Places) -> dict[str, Any]:
     """What a measurement holds of values at rising places."""
     count, (mean, scatter, width) = numbers.size, items.mean(numbers)
     return {
@@ -160,7 +160,7 @@ def _numbers(state: State, names: Sequence[str], values: Sequence[Any], where: s
     if values[at] is None or values[at] != values[at]:
         said = "`items` must have a value for every item: one that could not be measured counts as failed"
     else:
-        said = f"`items` must have values from {low:g} to {high:g} (`bounds`, which a study is made with)"
+        said = f"`items` must have values from {low:g} to {high:g} (`measure`, which a study is made with)"
     raise ValueError(f"{where}{said}; got {printable(repr(values[at])[:60])} for {names[at]!r}.")
 
 
@@ -363,7 +363,7 @@ def _check_values(state: State, table: ItemTable, match: bool) -> None:
         what = (
             "has no value: one that could not be measured counts as failed"
             if np.isnan(value)
-            else f"must have a value from {low:g} to {high:g} (`bounds`, which a study is made with); got "
+            else f"must have a value from {low:g} to {high:g} (`measure`, which a study is made with); got "
             f"{value:g}"
         )
         raise ValueError(f"row {row + 1}: item {printable(name)!r} {what}.")

@@ -33,14 +33,15 @@ def check_pool(items: Any) -> list[str] | int | None:
         count = check_count("items", items) if not isinstance(items, str | bytes | Mapping) else 0
         if not 0 < count <= MOST_ITEMS:
             raise ValueError(
-                f"`items` must be a list of names, or how many items there are, at most {MOST_ITEMS:,}; "
+                f"the pool of items must be a list of names, or how many items there are, at most "
+                f"{MOST_ITEMS:,}; "
                 f"got {items!r}."
             )
         return count
     given = list(itertools.islice(items, MOST_ITEMS + 1))
     if not 0 < len(given) <= MOST_ITEMS:
         said = "none" if not given else "more"
-        raise ValueError(f"`items` must be a list of 1 to {MOST_ITEMS:,} names; got {said}.")
+        raise ValueError(f"the pool of items must be a list of 1 to {MOST_ITEMS:,} names; got {said}.")
     names = [
         name if type(name) is str and name.isascii() and name == name.strip() and name else item_name(name)
         for name in given
@@ -49,7 +50,7 @@ def check_pool(items: Any) -> list[str] | int | None:
     if len(set(names)) < len(names):
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"`items` must name each item once; got {printable(twice)!r} twice.")
+        raise ValueError(f"the pool of items must name each item once; got {printable(twice)!r} twice.")
     return names
 
 

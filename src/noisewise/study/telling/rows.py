@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from noisewise.core.checks import COST, TIME, check_within
 from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
-from noisewise.study.log.specification import HEAVY
+from noisewise.study.log.specification import COUNTED, ERROR_BARS, HEAVY, READ
 from noisewise.study.log.state import OPEN, Job, State
 from noisewise.study.log.told import Measurement as Measurement
 from noisewise.study.log.told import Told as Told
 from noisewise.study.log.told import check_arguments as check_arguments
 from noisewise.study.log.told import measurement_of as measurement_of
-from noisewise.study.telling.error_bars import ITEMS, NONE, READINGS, Bounds, read_measured
+from noisewise.study.telling.error_bars import COUNTS, ITEMS, KNOWN, NONE, READINGS, Bounds, read_measured
 from noisewise.study.telling.finding import (
     about_block,
     about_lease,
@@ -69,6 +69,14 @@ def refuse_other_arms(state: State, rows: Sequence[Mapping[str, Any]]) -> None:
             )
 
 
+#: The kinds that a study takes where a measurement was declared to be something, and what to say otherwise.
+SUITED = {
+    ERROR_BARS: ((KNOWN,), "give se=, var=, or ci="),
+    COUNTED: ((COUNTS,), "give successes= and trials="),
+    READ: ((READINGS, NONE), "give value=, values=[...], or the mean with sd= and n="),
+}
+
+
 def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job | None, where: str) -> None:
     """Raise one sentence if a measurement is of a kind that says nothing in this study.
 
@@ -90,17 +98,19 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
             f"{where}this study measures options on its items: tell items={{...}} (or a table with a "
             "column item); a number without error bar says nothing about them. Others need se=."
         )
+    if question.measure is not None and kind not in SUITED[question.measure][0]:
+        raise ValueError(f"{where}this study measures {question.measure}: {SUITED[question.measure][1]}.")
     if question.noise != HEAVY:
         return
     if kind in (NONE, READINGS):
         raise ValueError(
-            f'{where}this study reckons with errors of any tails (noise="{HEAVY}"), so every measurement '
+            f'{where}errors of this study may have any tails (tails="{HEAVY}"), so every measurement '
             "needs an error bar that was known before (se=, var=, ci=), or successes= and trials=: the "
             "scatter of a few readings says little about rare large errors."
         )
     if minus is not None or content.get("block") is not None:
         raise ValueError(
-            f'{where}this study reckons with errors of any tails (noise="{HEAVY}"), which needs options that '
+            f'{where}errors of this study may have any tails (tails="{HEAVY}"), which needs options that '
             "are measured one by one: it takes neither differences (minus=) nor blocks."
         )
 

@@ -163,10 +163,6 @@ class ValueScale:
         """The same as it was stated."""
         return f"{100.0 * sigma:.6g} %" if self.log else f"{sigma:g}"
 
-    def span_stated(self, span: float) -> str:
-        """By how much options differ at most, as it was stated."""
-        return f"a factor {math.exp(span):.10g}" if self.log else f"{span:g}"
-
     def told(self, value: float, digits: int = 4) -> str:
         """A value that is computed with, in the user's unit and without naming it."""
         return number(float(self.undone(value)), digits)
