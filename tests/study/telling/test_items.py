@@ -125,7 +125,9 @@ def test_models_with_features_have_no_items():
     study = nw.create_study(options=table, roles={"option": "id"}, model="linear", eps=0.1)
     with pytest.raises(ValueError, match="compared option by option, which the linear model does not do"):
         study.tell(option="A", items={"q1": 1})
-    apart = nw.create_study(options=table, roles={"option": "id"}, features=["x"], eps=0.1)
+    apart = nw.create_study(
+        options=table, roles={"option": "id"}, features=["x"], model="independent", eps=0.1
+    )
     apart.tell(option="A", items={"q1": 1})
     with pytest.raises(ValueError, match="`model` must stay independent: items were told"):
         apart.switch("linear")
