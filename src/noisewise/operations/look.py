@@ -62,7 +62,7 @@ class StatusOutcome(Result):
     notes: list[str]
     head: str
     named: str | None
-    league: dict[str, Any]
+    league: list[dict[str, Any]]
     summary: list[str]
     more: dict[str, Any]
     _study: Any = field(default=None, repr=False)
