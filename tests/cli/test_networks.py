@@ -17,7 +17,9 @@ def store(tmp_path):
 
 
 def test_a_study_begins_with_a_network_and_knows_it_afterwards(store):
-    made = plain("init", store, "--from", GLUCOSE, "--network", "--goal", "min", "--eps", "0.2")
+    made = plain(
+        "init", store, "--from", GLUCOSE, "--choose", "layout=network", "--goal", "min", "--eps", "0.2"
+    )
     assert (made["options"], made["told"]) == (10, 26)
     again = plain("import", store, GLUCOSE, "--network")
     assert (again["told"], again["known"]) == (0, 26)
@@ -38,7 +40,7 @@ def test_a_study_begins_with_a_network_and_knows_it_afterwards(store):
     ],
 )
 def test_the_wrong_flag_is_answered_with_the_right_one(store, arguments, sentence):
-    plain("init", store, "--from", GLUCOSE, "--network", "--eps", "0.2")
+    plain("init", store, "--from", GLUCOSE, "--choose", "layout=network", "--eps", "0.2")
     done = run("import", store, *arguments)
     assert done.exit_code != 0
     said = " ".join((done.output + str(done.exception)).split())
@@ -50,7 +52,20 @@ def test_arms_keep_the_unit_of_their_header(store, tmp_path):
     table.write_text("machine,compiler,time (ms),sd (ms),runs\nx,A,3.5,0.4,20\nx,B,4.5,0.4,20\n")
     given = {"study": "machine", "option": "compiler", "value": "time", "sd": "sd", "n": "runs"}
     mapped = ",".join(f"{role}={column}" for role, column in given.items())
-    run("init", store, "--from", table, "--arms", "--map", mapped, "--goal", "min", "--eps", "0.2")
+    run(
+        "init",
+        store,
+        "--from",
+        table,
+        "--choose",
+        "layout=arms",
+        "--map",
+        mapped,
+        "--goal",
+        "min",
+        "--eps",
+        "0.2",
+    )
     study = nw.load_study(store)
     assert study.specification.unit == "ms"
     table.write_text("machine,compiler,time (ms),sd (s),runs\nx,A,3.5,0.4,20\nx,B,4.5,0.4,20\n")

@@ -21,7 +21,7 @@ NOT_BY_ADDRESS = {"acting": "who acts is the holder of the token", "appended_as"
 #: Calls that the server refuses by the types of values, before the study sees them: in other words.
 BY_TYPE = {
     "ask": {8, 11, 18, 19}, "tell": {18, 27, 31, 33, 34, 41, 45}, "fail": {7}, "void": {6, 7},
-    "amend": {5, 8}, "exclude": {5}, "include": {3}, "add_options": {9}, "switch": {7}, "set_policy": {4},
+    "amend": {5, 8}, "exclude": {5}, "include": {3}, "switch": {7}, "set_policy": {4},
     "items": {8},
 }  # fmt: skip
 REFUSED = ("ValueError(", "TypeError(", "KeyError(")

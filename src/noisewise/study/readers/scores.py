@@ -34,7 +34,7 @@ def choose_one(file: ResultFile, what: str, known: Sequence[str], asked: str | N
             return names[0]
         if not names:
             raise file.refuse(f"it has no {what}.")
-        raise file.refuse(f"it has several {what}s; choose one with {what}=: {quoted(names)}.")
+        raise file.refuse(f"it has several {what}s; choose one with `{what}=`: {quoted(names)}.")
     if asked in names:
         return asked
     raise file.refuse(
