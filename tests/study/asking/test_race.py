@@ -30,7 +30,7 @@ from noisewise.study.models.posterior import Joint, separate_joint
 
 def some_study(rng, model, **kind):
     """Random measurements; sometimes costs, a block with one measurement, and an excluded option."""
-    costs = {"cost": "price"} if rng.random() < 0.3 else {}
+    costs = {"roles": {"cost": "price"}} if rng.random() < 0.3 else {}
     study = new_study(rng, model, **costs)
     tell_some(study, rng, rows=int(rng.integers(3, 25)), **kind)
     if rng.random() < 0.5:

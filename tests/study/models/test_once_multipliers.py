@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from tests.support.effort import effort
 
 from noisewise.study.models.one_look import (
-    Errors,
+    ErrorKinds,
     dunnett,
     independent_at_most,
     studentized_range,
@@ -78,7 +78,7 @@ def test_smaller_common_factors_never_make_them_smaller():
         assert (
             one_row(common, 0.05)
             <= independent_at_most(5, 0.05) + 1e-8
-            <= Errors().one_by_one(5, 0.05) + 2e-8
+            <= ErrorKinds().one_by_one(5, 0.05) + 2e-8
         )
 
 

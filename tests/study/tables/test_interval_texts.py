@@ -76,7 +76,7 @@ def test_an_interval_in_a_cell_is_the_interval_in_two_columns(tmp_path):
         one.write_text(f"option,value,ci\nA,12.3,{cells[0]}\nB,10,{cells[1]}\n")
         assert bars(one) == bars(two)
     one.write_text("option;value;KI\nA;12,3;11,5 – 13,1\nB;10;9,1 bis 10,9\n", encoding="utf-8")
-    assert bars(one, map={"option": "option", "value": "value", "ci": "KI"}) == bars(two)
+    assert bars(one, roles={"option": "option", "value": "value", "ci": "KI"}) == bars(two)
 
 
 def test_none_in_the_cell_of_an_interval_says_that_there_is_no_error_bar(tmp_path):

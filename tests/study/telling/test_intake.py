@@ -65,9 +65,7 @@ def test_whole_numbers_of_typed_tables_become_names_and_fractions_do_not():
 
 def test_a_feature_is_a_number_if_all_of_its_cells_are_and_codes_are_none(tmp_path):
     text = "id,x,code,mixed\nA,1.5,007,1\nB,2,012,2\nC,-3e-1,100,many\n"
-    study = nw.create_study(
-        options=write(tmp_path / "o.csv", text), model="linear", features=["x", "code", "mixed"]
-    )
+    study = nw.create_study(options=write(tmp_path / "o.csv", text), eps=0.1, features=["x", "code", "mixed"])
     catalogue = study.specification.catalogue
     assert [feature.levels for feature in catalogue.features] == [
         (), ("007", "012", "100"), ("1", "2", "many"),
