@@ -94,9 +94,9 @@ def test_errors_models_and_policies_as_texts():
 @pytest.mark.parametrize(
     ("measure", "told", "message"),
     [
-        ("counts", {"value": 1.0, "se": 0.1}, "measures counts: give successes= and trials="),
-        ("error bars", {"value": 1.0}, "measures error bars: give se="),
-        ("readings", {"value": 1.0, "se": 0.1}, r"measures readings: give value=, values="),
+        ("counts", {"value": 1.0, "se": 0.1}, "measures counts: give `successes=` and `trials=`"),
+        ("error bars", {"value": 1.0}, "measures error bars: give `se="),
+        ("readings", {"value": 1.0, "se": 0.1}, r"measures readings: give `value=`, `values="),
     ],
 )
 def test_what_was_declared_is_all_that_is_taken(measure, told, message):

@@ -232,12 +232,13 @@ def _understood(
     reading: dict[str, Any],
 ) -> "Understood":  # fmt: skip
     from noisewise.study.readers.readout import Readout
+    from noisewise.study.tables.wording import CREATING
     from noisewise.study.telling.understanding import Understood, understand
 
     if isinstance(results, Understood | Readout):
         return understand(results)
     described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
-    return understand(results, what="results", others=described, map=roles or None, **reading)
+    return understand(results, what="results", others=described, map=roles or None, words=CREATING, **reading)
 
 
 def _options_of(

@@ -44,7 +44,7 @@ def test_columns_that_are_not_used_are_said_and_nights_are_asked_for():
 
 def test_two_columns_that_could_be_n_are_refused():
     text = "variation,users,count,main_sum,main_sum_squares\na,10,7,5,30\n"
-    with pytest.raises(ValueError, match="'count' and 'users' could both be n; name it by choosing n="):
+    with pytest.raises(ValueError, match="'count' and 'users' could both be n; name it by choosing `n="):
         read_text(text, "sums")
     assert read_text(text, "sums", n="users").rows[0].fields["n"] == 10
 

@@ -40,7 +40,8 @@ def map_columns(
         ignore: Columns that are not used, on purpose.
         words: How messages call what a person can say.
     """
-    left_out = [_called(frame.columns, name, "ignore", words) for name in ignore]
+    ignoring = "--ignore" if words.command else "`ignore`"
+    left_out = [_called(frame.columns, name, ignoring) for name in ignore]
     columns = [name for name in frame.columns if name not in (*left_out, *FOR_PEOPLE)]
     if wanted is None:
         return _by_name(frame, columns, words)
@@ -104,16 +105,15 @@ def _by_name(frame: pl.DataFrame, columns: list[str], words: Wording) -> Mapped:
 def _source(columns: Sequence[str], column: str, words: Wording) -> str:
     """A column, or a pattern, with columns as the table spells them."""
     if "{" not in column or column in columns:
-        return _called(columns, column, "map", words)
-    return _FIELD.sub(lambda field: "{" + _called(columns, field[1], "map", words) + "}", column)
+        return _called(columns, column, words.called_map)
+    return _FIELD.sub(lambda field: "{" + _called(columns, field[1], words.called_map) + "}", column)
 
 
-def _called(columns: Sequence[str], name: str, argument: str, words: Wording) -> str:
+def _called(columns: Sequence[str], name: str, said: str) -> str:
     found = columns_called(columns, name)
     if len(found) == 1:
         return found[0]
     listed = ", ".join(map(repr, columns))
-    said = f"--{argument}" if words.command else f"`{argument}`"
     if found:
         raise ValueError(f"{said}: {name!r} may be {' or '.join(map(repr, found))}; write which.")
     raise ValueError(

@@ -449,7 +449,7 @@ def _as_a_whole(
     beside = {role: names[0] for role, names in said.items() if role in BESIDE}
     roles = {role: names for role, names in said.items() if role not in beside and names != ["-"]}
     left_out = [*ignore, *(name for role, names in said.items() if names == ["-"] for name in [role])]
-    argument = "flags" if words.command else "map"
+    argument = "flags" if words.command else "roles" if words.creating else "map"
     if plain is not None:
         source = plain.grids or plain.frame
     table = read_table(
