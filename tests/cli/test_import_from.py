@@ -103,7 +103,7 @@ def test_what_must_be_chosen_is_asked_for_by_flag(tmp_path):
 
 def test_a_study_begins_with_a_log_and_choices(tmp_path):
     made = said(run("init", tmp_path / "a.db", "--from", INSPECT / "small.eval", "--eps", 0.1))
-    assert "1 option, 1 measurement" in made
+    assert "1 option, 8 answers" in made
     results = f"lm-eval:{LM_EVAL}"
     why = refused("init", tmp_path / "b.db", "--from", results, "--eps", 0.1)
     assert "choose one with --choose task=NAME: 'arithmetic', 'digits'" in why
@@ -140,7 +140,7 @@ def test_flags_of_tables_and_of_readers_are_not_mixed(store, tmp_path):
 def test_a_study_can_begin_with_a_file_of_another_tool(tmp_path):
     by_look, by_name = tmp_path / "a.db", tmp_path / "b.db"
     made = said(run("init", by_look, "--from", HYPERFINE, "--goal", "min", "--eps", 1, "--unit", "ms"))
-    assert "3 options, 3 measurements" in made
+    assert "3 options, 24 readings" in made
     assert "1.40" in said(run("status", by_look))
     assert "3 options" in said(run("init", by_name, "--from", f"go-bench:{GO}", "--goal", "min", "--eps", 9))
     named = tmp_path / "c.db"  # its ending would let its look decide

@@ -139,7 +139,7 @@ class NoisewiseCommand(click.Command):
 
 
 def _place(argument: click.Argument) -> str:
-    return argument.make_metavar(click.Context(click.Command(""))).strip("[]")
+    return argument.make_metavar(click.Context(click.Command(""))).replace("[", "").replace("]", "")
 
 
 def _section(formatter: click.HelpFormatter, title: str, rows: list[Any]) -> None:

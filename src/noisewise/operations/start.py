@@ -64,6 +64,7 @@ class InitOutcome(Result):
     _store: str = ""
     _log: bool = False
     _understood: Any = field(default=None, repr=False)
+    _amount: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values; what is about results is there if there are any."""
@@ -81,7 +82,7 @@ class InitOutcome(Result):
         found, sought = self._understood, "largest" if self.goal == "max" else "smallest"
         parts = [
             f"the {sought} of {counted(self.options, 'option')}",
-            *([counted(self.told or 0, "measurement")] if found is not None else []),
+            *([self._amount] if found is not None else []),
             f"{self.model} model{' on a log scale' if self._log else ''}",
             *([f"a budget of {counted(self.budget, 'measurement')}"] if self.budget is not None else []),
             *(["a finished table"] if self.looks == "once" else []),
@@ -265,6 +266,7 @@ def _made(
         study=study.name, options=len(study.options), notes=study.notes, policy=study.policy, **asked,
         looks=study.looks, told=told, dry_run=dry_run, understood=plain, one_look=one_look, _store=store,
         _log=question["scale"] == "log", _understood=understood,
+        _amount="" if told is None else study.certificate().amount,
     )  # fmt: skip
 
 

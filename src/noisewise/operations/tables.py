@@ -28,7 +28,11 @@ DATA_URL = "data:;base64,"
 #: How a table is read: the same for `init` and `import`.
 Map = Annotated[
     Pairs | None,
-    Opt('The column of each role: "value=HV,se=HV_se,key={{plate}}:{{well}}".', metavar="NAME=COLUMN,..."),
+    Opt(
+        'The column of each role, such as "value=HV,se=HV_se", "item=question,value=score" or '
+        '"key={{plate}}:{{well}}".',
+        metavar="NAME=COLUMN,...",
+    ),
 ]
 Ignore = Annotated[Names | None, Opt("A column that is not used, on purpose; repeatable.", metavar="COLUMN")]
 Decimal = Annotated[str | None, Opt("The decimal sign, . or , if the cells do not show it.", metavar="SIGN")]
