@@ -110,7 +110,7 @@ def test_a_study_begins_with_a_log_and_choices(tmp_path):
     assert not (tmp_path / "b.db").exists()
     chosen = ("--choose", "task=digits", "--choose", "metric=acc")
     made = said(run("init", tmp_path / "b.db", "--from", results, "--eps", 0.1, *chosen))
-    assert "2 options, 2 measurements" in made
+    assert "2 options, 24 trials" in made
     assert "--choose goes with files of other tools" in refused(
         "init", tmp_path / "c.db", "--from", BATTLES / "pairs.csv", "--eps", 0.1, "--choose", "run=march"
     )
