@@ -57,7 +57,8 @@ def test_a_server_reads_and_changes_nothing_unless_it_may(store, log):
         assert "error bar" in client.instructions
         assert "Never invent an error bar" in client.instructions
         for name in sorted(set(tools) - {"import"}):
-            result = await client.call_tool(name, {})
+            given = {"candidate": "A", "baseline": "B"} if name == "gate" else {}
+            result = await client.call_tool(name, given)
             assert not result.is_error, (name, result.content)
         rows = await said(client, "import", table="option,value,se\nA,1.5,0.1\n")
         assert (rows["told"], rows["dry_run"]) == (1, True)

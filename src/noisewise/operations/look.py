@@ -97,6 +97,7 @@ def status_content(study: Any) -> dict[str, Any]:
     from noisewise.study.plain import status_of
 
     found: dict[str, Any] = study.status() if hasattr(study, "status") else status_of(study)
+    found = {name: part for name, part in found.items() if name != "event"}  # of a server's answer
     return {"named": named_in(found["certificate"]), **found}
 
 

@@ -87,8 +87,8 @@ def lines(seed, *, ratio, blocks, n=12):
 def test_no_error_of_the_linear_algebra_reaches_a_person(model, ratio, blocks):
     for seed in range(effort(1, 3)):
         table, rows = lines(seed, ratio=ratio, blocks=blocks)
-        model = f"{model}:0.3" if "deviation" in model else model
-        study = nw.create_study(options=table, model=model, eps=0.5)
+        sized = f"{model}:0.3" if "deviation" in model else model
+        study = nw.create_study(options=table, model=sized, eps=0.5)
         for first in range(0, len(rows), 12):
             told(study, rows[first : first + 12])
             assert not math.isnan(study.certificate().bound)

@@ -199,7 +199,7 @@ def test_the_same_study_gives_the_same_plan_and_nothing_is_written():
 @pytest.mark.long("simulations")
 def test_before_the_first_measurement():
     study = nw.create_study(options=["A", "B", "C", "D"], eps=0.3)
-    plan = study.plan(noise=0.4, paths=16)
+    plan = study.plan(noise=0.4, span=2.0, paths=16)
     assert 4 <= plan.low <= plan.high < math.inf  # without features every option needs a look
     with pytest.raises(ValueError, match="`noise` must say how noisy"):
         study.plan()
@@ -245,7 +245,7 @@ def test_costs_of_options_count():
     plans = []
     for price in (1.0, 5.0):
         study = nw.create_study(options={"id": names, "cost": [price] * 4}, eps=0.4)
-        plans.append(study.plan(menu=[(0.5, 2.0)], paths=8))
+        plans.append(study.plan(menu=[(0.5, 2.0)], span=3.0, paths=8))
     assert plans[1].forecasts[0].cost == pytest.approx(5.0 * plans[0].forecasts[0].cost)
     assert plans[0].forecasts[0].cost == 2.0 * plans[0].median
 

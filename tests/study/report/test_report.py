@@ -156,8 +156,8 @@ def test_it_needs_no_library_of_charts(tmp_path):
     code = f"""
 import sys, noisewise as nw
 study = nw.create_study(options=["A", "B"], eps=0.1)
-for option in "AABB":
-    study.tell(option=option, value=1.0, se=0.1)
+for value, option in enumerate("ABAB"):
+    study.tell(option=option, value=0.01 * value, se=0.1)
 study.report({str(tmp_path / "page.html")!r})
 print(sorted({{"altair", "vl_convert", "pandas"}} & set(sys.modules)))
 """
