@@ -42,8 +42,8 @@ def one_gate(seed: int, kind: str) -> str:
     """The first verdict of a gate between equals; every one is wrong."""
     warnings.simplefilter("ignore")
     rng = np.random.default_rng([seed, KINDS.index(kind)])
-    bounds = {"ratings": (1, 5), "items": (0, 1)}.get(kind)
-    study = nw.create_study(options=["A", "B"], eps=0.1, measure=nw.Ratings(*bounds))
+    measure = nw.Ratings(1, 5) if kind == "ratings" else None
+    study = nw.create_study(options=["A", "B"], eps=0.1, measure=measure)
     for look in range(LOOKS):
         told(study, kind, look, rng)
         if (verdict := study.compare("B", "A").verdict) not in ("undecided", "withheld"):
@@ -55,7 +55,7 @@ def items_needed(seed: int, better: float, worse: float, most: int, step: int) -
     """How many items a gate looks at; infinite if the verdict is not "better" in the end."""
     warnings.simplefilter("ignore")
     rng = np.random.default_rng([seed, 99])
-    study = nw.create_study(options=["A", "B"], eps=0.05, measure=nw.Ratings(0, 1))
+    study = nw.create_study(options=["A", "B"], eps=0.05)
     for first in range(0, most, step):
         draw = rng.random(step)
         same = (rng.random(step) < 0.6) & (draw >= better + worse)
