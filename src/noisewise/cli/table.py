@@ -91,7 +91,11 @@ def gate_table(
     from noisewise.operations.look import gate_outcome
     from noisewise.study.tables.table import read_table as read
 
-    found = read(table, roles=split_roles(map_ or []), where=where).answer(goal=goal, confidence=confidence)
+    understood = read(table, roles=split_roles(map_ or []), where=where)
+    if understood.kind != "read":
+        click.echo(str(understood), err=True)
+        raise click.exceptions.Exit(WITHHELD)
+    found = understood.answer(goal=goal, confidence=confidence)
     outcome = gate_outcome(found.study.compare(candidate, baseline, margin=size(margin)), markdown)
     if json:
         print_json("gate", outcome.to_dict() | {"reading": found.reading})

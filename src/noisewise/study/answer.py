@@ -15,7 +15,7 @@ import polars as pl
 
 from noisewise.core.checks import nearest
 from noisewise.core.strict_json import plain
-from noisewise.core.text import about, as_html, number, rounded_up
+from noisewise.core.text import about, as_html, rounded_up
 from noisewise.study.certificates.bound import certify
 from noisewise.study.certificates.causes import SCATTER
 from noisewise.study.certificates.certificate import Certificate
@@ -411,7 +411,7 @@ def _command(
     name = f"{Path(source.partition('#')[0]).stem}.db"
     parts = ["noisewise", "init", name, "--from", source, *shlex.split(flags)]
     bound = certificate.bound if math.isfinite(certificate.bound) else 0.0
-    close = number(float(f"{bound or 0.1 * certificate.spread or 1.0:.1g}")) if eps is None else eps
+    close = f"{bound or 0.1 * certificate.spread or 1.0:.1g}" if eps is None else eps
     said = [("--goal", goal), ("--eps", close), ("--confidence", None if confidence == 0.95 else confidence)]
     for flag, given in said:
         parts += [] if given is None else [flag, f"{given}"]

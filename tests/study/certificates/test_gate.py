@@ -143,6 +143,15 @@ def test_a_finished_table_can_be_gated(tmp_path):
     assert json.loads(run(*gate, "--json").stdout)["verdict"] == "undecided"
 
 
+def test_a_table_that_leaves_a_question_open_gets_flags_to_type(tmp_path):
+    table = tmp_path / "r.csv"
+    table.write_text("alloy;HV;error\nA;1,5;0,1\nB;2,5;0,1\nC;3,5;0,2\n")
+    done = run("gate", table, "--baseline", "A", "--candidate", "B")
+    assert done.exit_code == 4
+    assert "--map option=alloy" in done.output
+    assert "roles=" not in done.output
+
+
 @pytest.mark.long("statistics")
 @pytest.mark.parametrize("kind", ["error bars", "items", "counts"])
 def test_verdicts_at_every_look_are_rarely_wrong(kind):
