@@ -1,16 +1,14 @@
 """Items that options share, as a study takes them: which come next, and whole tables of them."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noisewise.core.checks import check_count
 from noisewise.core.text import printable
 from noisewise.study.journal import Journal
-from noisewise.study.log.events import Event, Happened, events_in, events_of, rows_of
-from noisewise.study.log.item_order import BATCH, next_places
+from noisewise.study.log.events import Event, Happened, events_of
+from noisewise.study.log.items import BATCH, next_places
 from noisewise.study.log.state import State, replay
-from noisewise.study.log.validation import rehearse
-from noisewise.study.stores.protocol import Row
 from noisewise.study.telling.changes import added_options
 from noisewise.study.telling.finding import find_option
 
@@ -52,7 +50,8 @@ class ItemEntries(Journal):
             nonlocal taken
             state, added = self._with_options(table if add else None)
             taken = tell_items(state, parsed, now=self._clock(), match=match, amend=amend, watch=watch)
-            return after_adding(state, added, happened_of(taken), self._clock())
+            told = happened_of(taken)
+            return [*added, *told] if added and told else told
 
         if dry_run:
             self._catch_up()
@@ -85,24 +84,3 @@ def options_in(table: "pl.DataFrame") -> list[str]:
     sides = [as_texts("measurements", table[n]) for n in ("option", "plus", "minus") if n in table.columns]
     names = (name.strip() for side in sides for name in side.to_list() if name is not None)
     return [name for name in dict.fromkeys(names) if name]
-
-
-def after_adding(state: State, added: Happened, told: Happened, now: float) -> Happened:
-    """What is told behind the options that are added for it: one change, of which all happens or nothing.
-
-    Args:
-        state: The study with these options.
-        added: The event that adds them; empty: all are known.
-        told: What is told.
-        now: The time.
-    """
-    if not added or not len(told):
-        return told
-    rehearse(state, events_in(rows_of(told, Row(state.n_events, "", b"", b""), at=now, id="")))
-    return RehearsedChange([*added, *told])
-
-
-class RehearsedChange(list[tuple[str, dict[str, Any]]]):
-    """Events that were tried on the state that those before them leave."""
-
-    rehearsed = True

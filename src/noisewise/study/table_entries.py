@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 from noisewise.core.checks import check_choice, nearest
 from noisewise.core.sequences import without_collector
 from noisewise.core.text import counted, printable, some_of
-from noisewise.study.item_entries import ItemEntries, after_adding, options_in
+from noisewise.study.item_entries import ItemEntries, options_in
 from noisewise.study.log.events import Event, Happened
 from noisewise.study.telling.batch import Batch, Parsed, Taken, check_batch, sheet_of
 from noisewise.study.telling.changes import require_reason
@@ -154,7 +154,7 @@ class TableEntries(ItemEntries):
                     amend=amend,
                 )
             batch.first = len(self._state.told) + 1
-            return after_adding(state, added, batch.happened(), self._clock())
+            return [*added, *batch.happened()] if added and len(batch.happened()) else batch.happened()
 
         if dry_run:
             self._catch_up()

@@ -69,6 +69,7 @@ MOST_OFFERED = 1000
 #: Kinds of events, which are those of the stream that pages listen to.
 EVENT_KINDS = (
     "tell",
+    "table",
     "ask",
     "fail",
     "release",

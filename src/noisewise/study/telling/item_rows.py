@@ -12,8 +12,7 @@ from noisewise.core.blocks import Floats
 from noisewise.core.checks import nearest
 from noisewise.core.sequences import MadeOnDemand
 from noisewise.core.text import check_texts, composed, printable
-from noisewise.study.log.item_order import told_in, why_not_next
-from noisewise.study.log.items import ROUNDING, Answers, ItemAnswers, ToldItems
+from noisewise.study.log.items import ROUNDING, Answers, ItemAnswers, ToldItems, told_in, why_not_next
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.state import State
 from noisewise.study.log.told import Measurement, measurement_of
@@ -491,13 +490,7 @@ class _Telling:
             raise ValueError(f"row {int(rows.min()) + 1} ({group.option}): {why}.")
 
 
-def happened_of(taken: TakenItems) -> "RehearsedItems":
+def happened_of(taken: TakenItems) -> list[tuple[str, dict[str, Any]]]:
     """The events of a table of items."""
     corrections = [("amend", body) for body in taken.corrections]
-    return RehearsedItems([*corrections, *(("tell", body) for body in taken.bodies)])
-
-
-class RehearsedItems(list[tuple[str, dict[str, Any]]]):
-    """Events that were tried one after the other: each may depend on those before it."""
-
-    rehearsed = True
+    return [*corrections, *(("tell", body) for body in taken.bodies)]
