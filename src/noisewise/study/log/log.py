@@ -1,5 +1,6 @@
 """The log of one study as this process knows it: reading on, and the one way to append."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -33,8 +34,6 @@ from noisewise.study.stores.protocol import (
 
 #: Seconds for which a store whose answer was lost is asked what became of a change, and between two tries.
 ASKING, PAUSE = 10.0, 0.2
-#: Rows that are applied together.
-TOGETHER = 20_000
 
 Decide = Callable[[list[Event]], Happened]
 Answer = TypeVar("Answer")
@@ -76,7 +75,6 @@ class Log:
     state: State
     specification: Specification
     last: Row
-    last_at: float | None  # when the last event was appended
 
     def __init__(
         self,
@@ -94,6 +92,11 @@ class Log:
     def head(self) -> str:
         """The hash of the last row, in hexadecimal."""
         return self.last.hash.hex()
+
+    @property
+    def last_at(self) -> float | None:
+        """When the last event was appended; None before the first."""
+        return event_of(self.last).at if self.last.number else None
 
     def events(self, until: int | None = None) -> list[Event]:
         """The log, or its beginning."""
@@ -213,7 +216,7 @@ class Log:
                 # nothing is written in the end, the log is read again.
                 self._whole = False
                 try:
-                    self.state.apply_all(events_in(rows))
+                    self.state.apply_all(map(event_of, rows))
                 except UnusableError as flaw:
                     raise ValueError(f"{flaw.why}. Nothing was written.") from None
                 self._sent = True
@@ -256,41 +259,36 @@ class Log:
             raise not_fitting(self.name, 0)
         # The name is the store's business: a study may be renamed.
         self.specification = Specification.from_plain({**plain, "name": self.name})
-        self.state, self.last, self.last_at = State(self.specification), rows[0], None
+        self.state = State(self.specification)
         self._keyed: dict[str, int] = {}
-        self._whole = True
-        self._follow(rows)
+        self._advance(rows)
 
     def _follow(self, rows: Sequence[Row]) -> list[Event]:
-        """Apply rows. The first is the last one that is known; each must continue the one before it."""
-        if not self._whole:  # a change was applied, and not written
-            self._load()
-            return self.catch_up()
+        """Apply what was appended after the last row that is known, which comes first."""
         if not rows or rows[0].hash != self.last.hash:
             raise self._rolled_back()
-        events: list[Event] = []
+        if not self._whole:  # a change was applied, and not written
+            self._load()
+        elif len(rows) > 1:
+            self._advance(rows)
+        return events_in(rows[1:])
+
+    def _advance(self, rows: Sequence[Row]) -> None:
+        """Apply rows after the first; each must continue the one before it."""
+        for before, row in itertools.pairwise(rows):
+            if row.number != before.number + 1 or row.hash != link(before.hash, row.id, row.record):
+                raise not_fitting(self.name, before.number + 1)
+        self._whole = False
         with without_collector():
-            for first in range(1, len(rows), TOGETHER):
-                some = rows[first : first + TOGETHER]
-                head = self.last.hash
-                for number, row in enumerate(some, self.last.number + 1):
-                    head = link(head, row.id, row.record)
-                    if row.hash != head or row.number != number:
-                        raise not_fitting(self.name, number)
-                read = events_in(some)
-                self._whole = False
-                self.state.apply_all(read)
-                self._note(some)
-                events += read
-        return events
+            self.state.apply_all(map(event_of, itertools.islice(rows, 1, None)))
+        self._note(rows)
 
     def _note(self, rows: Sequence[Row]) -> None:
         """Remember the rows that the state has got."""
         for row in rows:
             if row.id.startswith(KEYED):
                 self._keyed.setdefault(row.id, row.number)
-        self.last, self.last_at = rows[-1], event_of(rows[-1]).at
-        self._whole = True
+        self.last, self._whole = rows[-1], True
 
     def _rolled_back(self) -> StoreChangedError:
         length = len(self.storage.read(self.name)) - 1

@@ -3,7 +3,7 @@
 import copy
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +41,9 @@ from noisewise.study.stores.protocol import DamagedError
 from noisewise.study.telling.catalogue import Whitening, whiten
 from noisewise.study.telling.error_bars import ITEMS, READINGS
 from noisewise.study.telling.items import read_ranges
+
+#: Measurements that are entered together.
+TOGETHER = 20_000
 
 
 class FirstMoment:
@@ -142,25 +145,22 @@ class State:
             b"" if self._features is None else np.ascontiguousarray(self._features[self.n_first :]).tobytes()
         )
 
-    def apply_all(self, events: Sequence[Event]) -> None:
+    def apply_all(self, events: Iterable[Event]) -> None:
         """Apply events in their order; runs of measurements that say the same things are entered together.
 
-        A refused event leaves the state where it was, or in the middle of a run: it is of no use then.
+        A state that refused an event may have got some of those before it.
         """
-        at = 0
-        try:
-            for names, some in itertools.groupby(events, key=lambda event: layout(event.kind, event.body)):
-                if not names:
-                    for event in some:
-                        self._happen(event)
-                        at += 1
-                    continue
-                run = list(some)
-                columns = zip(*(event.body.values() for event in run), strict=True)
-                self._tell(dict(zip(names, columns, strict=True)), [(event, 1) for event in run])
-                at += len(run)
-        except FlawError as flaw:
-            raise UnusableError(events[at + (flaw.place if names else 0)], str(flaw)) from None
+        for names, some in itertools.groupby(events, key=lambda event: layout(event.kind, event.body)):
+            while run := list(itertools.islice(some, TOGETHER if names else 1)):
+                try:
+                    if names:
+                        columns = zip(*(event.body.values() for event in run), strict=True)
+                        told = dict(zip(names, columns, strict=True))
+                        self._tell(told, [(event, 1) for event in run])
+                    else:
+                        self._happen(run[0])
+                except FlawError as flaw:
+                    raise UnusableError(run[flaw.place if names else 0], str(flaw)) from None
 
     def _happen(self, event: Event) -> None:
         happens = _HAPPENS.get(event.kind)
