@@ -63,7 +63,7 @@ WITH_SIGMA, WITHOUT_SIGMA = frozenset((KNOWN, COUNTS, BOUNDED, ITEMS)), frozense
 
 Told = msgspec.defstruct(
     "Told",
-    [(n, list[t]) if n in NEEDED else (n, list[t] | None, None) for n, t in TOLD.items()],  # type: ignore[valid-type, misc]
+    [(n, list[t]) if n in NEEDED else (n, list[t] | None, None) for n, t in TOLD.items()],  # type: ignore[valid-type]
     forbid_unknown_fields=True,
     kw_only=True,
 )

@@ -10,7 +10,6 @@ import msgspec
 
 from noisewise.core.text import printable
 from noisewise.study.stores.protocol import DamagedError, Row, Storage, follow
-from noisewise.study.telling.error_bars import ITEMS
 
 #: Kinds and bodies of what is about to happen.
 Happened = Sequence[tuple[str, dict[str, Any]]]
@@ -110,7 +109,7 @@ def _with_tables(happened: Happened) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def layout(kind: str, body: Mapping[str, Any]) -> tuple[str, ...]:
     """What a measurement says, in its order; empty for items, and for everything else that can happen."""
-    return tuple(body) if kind == "tell" and body.get("kind") != ITEMS else ()
+    return tuple(body) if kind == "tell" and body.get("kind") != "items" else ()
 
 
 def event_of(row: Row) -> Event:

@@ -193,8 +193,8 @@ class Measurements:
     def _keep_singles(self, first: int, told: Told) -> None:
         if not (self._logs or "values" in told or first in self._singles):
             return
-        singles: Sequence[Any] = told.get("values", itertools.repeat(None))
-        for number, (kind, some) in enumerate(zip(told["kind"], singles), first):  # noqa: B905
+        singles = told.get("values") or [None] * len(told["kind"])
+        for number, (kind, some) in enumerate(zip(told["kind"], singles, strict=True), first):
             self._singles.pop(number, None)
             if self._logs:
                 self.averaged.discard(number)

@@ -171,7 +171,7 @@ class Parsed:
         """Whether some rows say something under a name, and others do not."""
         return name in self.sheet.columns and None in self.sheet.columns[name]
 
-    def contents(self, places: list[int]) -> dict[str, list[Any]]:
+    def contents(self, places: Sequence[int]) -> dict[str, list[Any]]:
         """What plain rows say by themselves, in columns: see `content`."""
         rows, sigma = [self.rows[place] for place in places], self._sigma[places].tolist()
         found: dict[str, list[Any]] = {"value": self._value[places].tolist(), "kind": [KNOWN] * len(rows)}
