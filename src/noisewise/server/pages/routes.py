@@ -12,6 +12,7 @@ from noisewise.core.text import counted
 from noisewise.server.answers import name_in
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.open_studies import SHORT_PATIENCE, OpenStudies
+from noisewise.server.pages.fields import sentence_of
 from noisewise.server.pages.log import LogReader
 from noisewise.server.pages.measurements import filled_for
 from noisewise.server.pages.outlook import plan_arguments, worth_in_pictures
@@ -216,7 +217,7 @@ async def plan(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLR
         if query.get("do") == "plan":
             task = await begun(request, study, visitor, "plan page", plan_arguments(query))
     except (ValueError, KeyError, TypeError) as problem:
-        shown["plan_problem"] = str(problem.args[0]) if problem.args else str(problem)
+        shown["plan_problem"] = sentence_of(problem)
 
     def page() -> HTMLResponse:
         with used(request, study) as opened:
