@@ -177,6 +177,8 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
     some = ~np.isnan(c.values)
     sizes = [s for s in columns if s.whole and not (s.values[some] <= 0).any() and not s.says("successes")]
     unknown = [s for s in sizes if not s.said and s.there.min() > 1 and s is not c]
+    totals = [s for s in unknown if any(t.is_product(c, s) for t in columns if t is not c)]
+    unknown = totals or unknown
     sizes = [s for s in sizes if s.says("size")] or (unknown if "sd" in mine and len(unknown) == 1 else [])
     beside = next(iter(mine.values()), c)
     at = columns.index(beside)

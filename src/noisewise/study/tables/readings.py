@@ -401,7 +401,11 @@ def _kind_of(cells: Sequence[Column], stem: str | None) -> str:
     if stem is None:
         common = set.intersection(*(set(words_of(c.name)) for c in cells))
         return "option" if any("option" in said_by(word)[0] for word in common) else ""
-    return "block" if "block" in said else "item" if "item" in said or stem in ("q", "item") else "replicate"
+    if "block" in said or "item" in said or stem in ("q", "item"):
+        return "block" if "block" in said else "item"
+    numbers = [int(found[-1]) for c in cells if (found := re.findall(r"\d+", c.name))]
+    counted = {*numbers} <= {*range(len(cells) + 2)}  # 18, 20 and 22 are versions, or doses
+    return "option" if "option" in said else "replicate" if counted else ""
 
 
 def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
@@ -423,7 +427,8 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
         name = re.sub(r"\s*[\[(]\D[^\])]*[\])]$", "", re.sub(r" \((\d+)\)$", r" \1", name))  # no unit
         numbered = re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", name, re.I)
         known = re.search(r"[a-z]{3}.?\d", c.said.get("metric", ""))  # rouge1, top5
-        if numbered and not known and not c.says(*never, "quantile"):
+        version = re.search(r"[a-z] ?v?\d+\.\d", name, re.I)  # python3.12
+        if numbered and not known and not version and not c.says(*never, "quantile"):
             stem = re.sub(r"[\s_.#-]*\d+[\s_.#-]*", " ", name).strip().casefold()
             stems.setdefault(stem, []).append(c)
     found: list[tuple[list[Column], str | None]] = [

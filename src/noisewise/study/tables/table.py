@@ -427,7 +427,7 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
             continue
         value = other.value
         if mine.is_bare:
-            words = ("quantile", "metric", "value")
+            words = ("quantile", "metric", "value", "rate")
             close = other.score > mine.score - 2.0 and not value.was_set
             scale = scale_of(value)  # ratings of several attributes
             close = close or (scale is not None and scale == scale_of(mine.value) and not value.said)
