@@ -14,9 +14,7 @@ from noisewise.server.auth.forms import read_form, texts_of
 from noisewise.server.auth.roles import Role, Visitor, needs, visitor_of
 from noisewise.server.pages.measurements import arguments_of, measured_of
 from noisewise.server.pages.rendering import key_of, rendered
-from noisewise.server.pages.routes import stopped
 from noisewise.server.pages.shown import (
-    sent_forms,
     shown_check,
     shown_measurements,
     shown_options,
@@ -41,6 +39,7 @@ from noisewise.server.pages.tables import (
     tell_handed,
 )
 from noisewise.server.problems import ProblemError
+from noisewise.server.tasks import LongTasks
 from noisewise.study.study import Study
 from noisewise.study.telling.rows import measurement_of, read_told
 
@@ -146,17 +145,15 @@ def _route(change: Change, refusal: Refusal) -> Callable[..., Any]:
         form = texts_of(await read_form(request))
 
         def done() -> Response:
-            key, sent, by = key_of(request, form), sent_forms(request), visitor_of(request).name
+            key, by = key_of(request, form), visitor_of(request).name
             with used(request, study, write=True) as opened:
                 if key is not None and opened.appended_as(key):  # a double click
-                    return RedirectResponse(sent.place(key), 303)
+                    return RedirectResponse("./", 303)
                 try:
                     with heard_warnings(), opened.acting(by, key=key):
                         place = change(opened, form, by)
                 except REFUSED as problem:
                     return refusal(request, opened, form, said_by(problem))
-                if key is not None:
-                    sent.keep(key, place)
                 return RedirectResponse(place, 303)
 
         return await run_in_threadpool(done)
@@ -206,7 +203,8 @@ async def say_what_would_be_told(request: Request, study: str, visitor: Visitor 
 async def cancel(request: Request, study: str, visitor: Visitor = LOOK) -> Response:
     """Stop what a worker computes for a page."""
     form = texts_of(await read_form(request))
-    await stopped(request, visitor, form.get("task", ""))
+    tasks: LongTasks = request.app.state.tasks
+    await tasks.cancel_for(visitor, form.get("task", ""))
     back = form.get("back", "")
     return RedirectResponse(back if back in ("worth", "report") else "plan", 303)
 
