@@ -194,11 +194,12 @@ def forecast_rows(plan: "Plan") -> tuple[list[dict[str, Any]], str]:
     return rows, what
 
 
-RECOMMENDED, LEADS = "recommended", "leads, without a bound"
+RECOMMENDED, LEADS, GOOD_ENOUGH = "recommended", "leads, without a bound", "good enough"
 #: The shape of each standing.
 KINDS = {
     RECOMMENDED: "recommended",
     LEADS: "recommended",
+    GOOD_ENOUGH: "enough",
     MAY_BE_BEST: "may",
     RULED_OUT: "out",
     NOT_KNOWN: "uncertain",
@@ -293,6 +294,8 @@ def _standing(row: dict[str, Any], certificate: Certificate) -> str:
         return EXCLUDED
     if row["recommended"]:
         return LEADS if certificate.verdict == UNBOUNDED else RECOMMENDED
+    if row.get("good_enough"):
+        return GOOD_ENOUGH
     return {True: MAY_BE_BEST, False: RULED_OUT, None: NOT_KNOWN}[row["may_be_best"]]
 
 
