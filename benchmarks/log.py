@@ -54,7 +54,9 @@ def in_turn(place: Callable[[], str], turns: int = TURNS, **case: Any) -> list[t
     return [tuple(play(python, place=place(), **case) for python in pythons) for _ in range(turns)]
 
 
-def row(name: str, pairs: list[tuple[dict, dict]], of: str, target: float, at_least: bool, unit: float) -> Row:
+def row(
+    name: str, pairs: list[tuple[dict, dict]], of: str, target: float, at_least: bool, unit: float
+) -> Row:
     """The median ratio of one figure."""
     ratios = sorted(now[of] / before[of] for now, before in pairs)
     now, before = (statistics.median(one[of] for one in some) for some in zip(*pairs, strict=True))

@@ -1,5 +1,6 @@
 """One case of `benchmarks.log`, as its argument says: run by the Python of this tree and of 0.2.0."""
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -13,7 +14,7 @@ from typing import Any
 # Of 0.2.0's own environment everything but the driver, which it does not have.
 sys.path += os.environ.get("LOG_DRIVER", "").split()
 
-import noisewise as nw  # noqa: E402
+import noisewise as nw
 
 OPTIONS = [f"o{k}" for k in range(40)]
 
@@ -74,7 +75,7 @@ def rate(case: dict[str, Any]) -> dict[str, float]:
     waits = [found.get() for _ in workers]
     for worker in workers:
         worker.join()
-    counts, together = [len(some) for some in waits], sorted(sum(waits, []))
+    counts, together = [len(some) for some in waits], sorted(itertools.chain.from_iterable(waits))
     there = nw.load_study(case["place"]).n_measurements
     return {
         "rate": sum(counts) / case["seconds"],

@@ -36,7 +36,9 @@ _READ = "SELECT number, id, record, hash FROM noisewise_log WHERE study = ? AND 
 _PAGE = _READ.replace("ORDER", "AND number <= ? ORDER")
 _INSERT = "INSERT INTO noisewise_log (study, number, id, record, hash) VALUES (?, ?, ?, ?, ?)"
 _NEW_STORE = "INSERT INTO noisewise_store (version, id, roll) VALUES (?, ?, ?)"
-_NEW_STUDY = "INSERT INTO noisewise_studies (study, name, number, head, store, base) VALUES (?, ?, ?, ?, ?, ?)"
+_NEW_STUDY = (
+    "INSERT INTO noisewise_studies (study, name, number, head, store, base) VALUES (?, ?, ?, ?, ?, ?)"
+)
 _MOVE = (
     "UPDATE noisewise_studies SET number = ?, head = ?, store = ?, base = ? "
     "WHERE study = ? AND number = ? AND (SELECT id FROM noisewise_store) = ?"
