@@ -201,7 +201,7 @@ def test_a_client_that_never_reads_its_events_is_given_up(store, monkeypatch):
 @pytest.mark.long("servers")
 @pytest.mark.parametrize("reading", [True, False], ids=["read", "never read"])
 def test_open_streams_do_not_keep_a_server_from_ending(store, reading):
-    long_log(store)._storage.close()
+    long_log(store)._log.storage.close()
     with ServerProcess(store) as server, contextlib.ExitStack() as open_ones:
         lines = [open_ones.enter_context(connected(server.url)) for _ in range(5)]
         for line in lines:

@@ -57,7 +57,7 @@ def values_in(image):
     try:
         study = nw.load_study(image)
         values = [event.body["value"] for event in study.events()]
-        study._storage.close()
+        study._log.storage.close()
     except (ValueError, OSError, KeyError) as refusal:
         return str(refusal)
     return values
@@ -121,7 +121,7 @@ def test_a_torn_page_in_the_log_ends_it_there(crashed, tmp_path):
         wal.write_bytes(content)
         study = nw.load_study(image)
         values = [event.body["value"] for event in study.events()]
-        study._storage.close()
+        study._log.storage.close()
         remove(image)
         assert values == [float(i) for i in range(len(values))]
         assert len(values) in whole_pieces()
