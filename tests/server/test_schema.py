@@ -27,7 +27,7 @@ def test_random_requests_are_answered_as_described(described):
     names = ("status_code_conformance", "content_type_conformance", "response_schema_conformance")
     checks = [not_a_server_error, *(CHECKS.get_one(name) for name in names)]
     operations = [found.ok() for found in schema.get_all_operations()]
-    assert len(operations) > 35
+    assert len(operations) > 30
     tried = 0
     for operation in operations:
 

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 
 from noisewise.core.text import printable
 from noisewise.server.app import make_app
-from noisewise.server.auth.tokens import SHARE, TokenFile, tokens_of, without_tokens
+from noisewise.server.auth.tokens import TokenFile, tokens_of, without_tokens
 from noisewise.server.guards import LOOPBACK
 from noisewise.study.stores.secrets import without_secrets
 
@@ -144,7 +144,7 @@ def check_reach(host: str, tokens: TokenFile | None) -> None:
     """Refuse to be reached by other machines without tokens."""
     if is_loopback(host):
         return
-    if tokens is None or all(token.role == SHARE for token in tokens.tokens()):
+    if tokens is None or not tokens.tokens():
         raise ValueError(
             f"`host` {host!r} can be reached by other machines, and there are no tokens: whoever connects "
             "could change everything. Make one first: noisewise token add STORE NAME --role owner."
@@ -180,7 +180,7 @@ def serve(
     check_reach(host, keys)
     root = check_root(root_path)
     listening = _listen(host, port)
-    guarded = keys is not None and any(token.role != SHARE for token in keys.tokens())
+    guarded = keys is not None and bool(keys.tokens())
     allowed = (*hosts, *LOOPBACK) if hosts or not guarded else None
     _log_quietly()
     _allow_connections()
@@ -247,7 +247,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _log_quietly() -> None:
-    """Faults to standard error. Requests are not logged: addresses of shared reports are secrets."""
+    """Log faults to standard error, and no requests."""
     handler = logging.StreamHandler()
     handler.setFormatter(SecretiveFormatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

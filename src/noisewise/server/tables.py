@@ -45,36 +45,18 @@ What = Literal["measurements", "options", "events", "items"]
 
 @TABLES.get("/options", response_model=TablePage, responses=UNCHANGED)
 def options(
-    request: Request,
-    study: StudyName,
-    visitor: Viewer,
-    after: After = 0,
-    limit: Limit = USUAL,
-    sort: Annotated[
-        str | None, Query(max_length=100, description="A column; default: as they were added.")
-    ] = None,
-    descending: bool = False,
-    search: Annotated[str | None, Query(max_length=1000, description="A part of the name.")] = None,
+    request: Request, study: StudyName, visitor: Viewer, after: After = 0, limit: Limit = USUAL
 ) -> Response:
     """The options: estimate, error, whether each may be the best."""
-    return _page(request, study, "options", after, limit, sort, descending, search)
+    return _page(request, study, "options", after, limit)
 
 
 @TABLES.get("/measurements", response_model=TablePage, responses=UNCHANGED)
 def measurements(
-    request: Request,
-    study: StudyName,
-    visitor: Viewer,
-    after: After = 0,
-    limit: Limit = USUAL,
-    sort: Annotated[
-        str | None, Query(max_length=100, description="A column; default: as they were told.")
-    ] = None,
-    descending: bool = False,
-    search: Annotated[str | None, Query(max_length=1000, description="A part of the option's name.")] = None,
+    request: Request, study: StudyName, visitor: Viewer, after: After = 0, limit: Limit = USUAL
 ) -> Response:
     """The measurements, voided ones among them."""
-    return _page(request, study, "measurements", after, limit, sort, descending, search)
+    return _page(request, study, "measurements", after, limit)
 
 
 @TABLES.get(
@@ -199,14 +181,7 @@ def _together(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _page(
-    request: Request,
-    study: str,
-    what: Literal["options", "measurements"],
-    after: int,
-    limit: int,
-    sort: str | None,
-    descending: bool,
-    search: str | None,
+    request: Request, study: str, what: Literal["options", "measurements"], after: int, limit: int
 ) -> Response:
     studies: OpenStudies = request.app.state.studies
     name = name_in(study)
@@ -214,21 +189,7 @@ def _page(
         number = opened.n_events
         if (same := unchanged(request, number)) is not None:
             return same
-        frame = studies.frame(opened, what)
-    frame = sorted_rows(frame, sort, descending, search)
+        frame = studies.remembered(opened, what, lambda: opened.frame(what))
     rows: list[dict[str, Any]] = frame.slice(after, limit).to_dicts()
     more = after + limit if after + limit < frame.height else None
     return answer({"study": name, "rows": rows, "next": more, "total": frame.height}, event=number)
-
-
-def sorted_rows(frame: Any, sort: str | None, descending: bool, search: str | None) -> Any:
-    """The rows of a table that are wanted, in the order that is wanted."""
-    import polars as pl
-
-    if search:
-        frame = frame.filter(pl.col("option").str.contains(search, literal=True))
-    if sort is not None:
-        if sort not in frame.columns:
-            raise ProblemError(422, f"`sort` must be one of {', '.join(frame.columns)}; got {sort!r}.")
-        return frame.sort(sort, descending=descending, nulls_last=True, maintain_order=True)
-    return frame.reverse() if descending else frame

@@ -23,7 +23,7 @@ def record(folder):
     first = nw.create_study(path, options=["A", "B"], eps=0.1)
     for value in range(BEFORE):
         first.tell(option="A", value=float(value), se=0.1)
-    first._storage.close()  # so far, everything is in the file
+    first._log.storage.close()  # so far, everything is in the file
     store = nw.open_store(path, durable=True)
     study, told = nw.load_study(store), BEFORE
     points = [((path.stat().st_size, 0), BEFORE)]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from noisewise.server.auth.roles import ROLES, Role, Visitor
-from noisewise.server.auth.tokens import SHARE, Token, TokenFile
+from noisewise.server.auth.tokens import Token, TokenFile
 
 #: Buckets that are remembered; a full one need not be.
 MOST_BUCKETS = 10_000
@@ -141,7 +141,7 @@ class Keys:
         """
         if self.tokens is None or self._closed:
             return not self._closed
-        self._closed = any(token.role != SHARE for token in self.tokens.tokens(revoked=True))
+        self._closed = bool(self.tokens.tokens(revoked=True))
         return not self._closed
 
     def visitor(self, headers: dict[bytes, bytes]) -> Visitor:
@@ -169,14 +169,7 @@ class Keys:
         return valid and (visitor.session is None or self.sessions.goes_on(visitor.session))
 
     def _with(self, token: Token | None, session: str | None) -> Visitor:
-        role = None if token is None else self.role_of(token)
-        if token is None or role is None:
-            return Visitor()
-        return Visitor(role, token.name, token.id, session)
-
-    def role_of(self, token: Token) -> Role | None:
-        """What the holder of a token may do; links to reports have no role."""
-        return ROLES.get(token.role)
+        return Visitor() if token is None else Visitor(ROLES[token.role], token.name, token.id, session)
 
     def wait(self, visitor: Visitor, address: str) -> float:
         """Seconds until this visitor may ask again; 0: now."""

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from noisewise.core.checks import COST, TIME, check_within
 from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_text
 from noisewise.study.log.specification import COUNTED, ERROR_BARS, HEAVY, READ
-from noisewise.study.log.state import OPEN, Job, State
+from noisewise.study.log.state import Job, State
 from noisewise.study.log.told import Measurement as Measurement
 from noisewise.study.log.told import Told as Told
 from noisewise.study.log.told import check_arguments as check_arguments
 from noisewise.study.log.told import measurement_of as measurement_of
-from noisewise.study.telling.error_bars import COUNTS, KNOWN, NONE, READINGS, Bounds, read_measured
+from noisewise.study.telling.error_bars import COUNTS, KNOWN, NONE, READINGS, read_measured
 from noisewise.study.telling.finding import (
     about_block,
     about_lease,
@@ -26,7 +26,6 @@ from noisewise.study.telling.finding import (
     took_its_block,
 )
 from noisewise.study.telling.item_rows import items_content
-from noisewise.study.telling.scale import LogLimits
 
 
 def check_arm(given: Mapping[str, Any], content: Mapping[str, Any], where: str) -> bool:
@@ -111,16 +110,16 @@ def read_told(
     where = "" if row is None else f"row {row}: "
     job = find_job(state, given["job"], where) if given.get("job") is not None else None
     option, minus = find_probe(state, given, job, where)
-    lease = f"; the lease on {job.what} was kept" if job is not None and job.status == OPEN else ""
     where = "" if row is None else f"row {row} ({option}): "
     if given.get("items") is not None:
         content = items_content(state, given, where) | about(given, where)
     else:
         question = state.specification
-        content = parse_told(
+        content = _measured(
             given | ({} if minus is None else {"minus": minus}), noise_floor=question.noise_floor,
-            where=where, lease=lease, bounds=question.bounds, logs=question.log_limits,
+            where=where, bounds=question.bounds, logs=question.log_limits,
         )  # fmt: skip
+        content |= about(given, where)
         refuse_unsuited(state, content, minus, job, where)
     if minus is not None:
         check_pair(state, option, minus, where)
@@ -152,19 +151,9 @@ def answer(
     return notes
 
 
-def parse_told(
-    given: dict[str, Any],
-    *,
-    noise_floor: float | None,
-    where: str = "",
-    lease: str = "",
-    bounds: Bounds | None = None,
-    logs: LogLimits | None = None,
-) -> dict[str, Any]:
-    """What a measurement says by itself: its value, its error bar and what else is known about it."""
-    measured = read_measured(
-        given, noise_floor=noise_floor, where=where, lease=lease, bounds=bounds, logs=logs
-    )
+def _measured(given: dict[str, Any], **reading: Any) -> dict[str, Any]:
+    """What a measurement says by itself: its value and its error bar."""
+    measured = read_measured(given, **reading)
     content: dict[str, Any] = {
         "value": measured.value,
         "kind": measured.kind,
@@ -175,7 +164,6 @@ def parse_told(
         "values": list(measured.singles) or None,
         "notes": list(measured.notes) or None,
     }
-    content |= about(given, where)
     return {name: part for name, part in content.items() if part is not None}
 
 

@@ -76,23 +76,3 @@ if (news) {
   } else startPolling();
   document.addEventListener("visibilitychange", () => { if (!document.hidden && timer) { clearTimeout(timer); poll(); } });
 }
-// The server computes the course of the bound a little at every look: ask again while something is missing.
-let looks = 0;
-setInterval(() => {
-  const unfinished = document.querySelector("[data-unfinished]");
-  if (unfinished && looks < 60 && !document.hidden) { looks += 1; htmx.trigger(unfinished, "more"); }
-}, 1200);
-
-// A link that is shown once: its whole address, and a button that copies it.
-const link = document.querySelector("[data-copy]");
-if (link) {
-  link.textContent = link.href;
-  const button = link.parentElement.querySelector(".copy");
-  if (button && navigator.clipboard) {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(link.href);
-      button.textContent = "Copied";
-    });
-  }
-}
