@@ -211,7 +211,7 @@ def test_every_bad_row_says_why_and_no_other_is_marked():
     said = {row.place: row.fate for row in page.rows}
     assert "row 2 (line 3): 'Z' is not in the catalogue" in said[2]
     assert "row 3 (B, line 4): `value` must be a number" in said[3]
-    assert "row 4 (A, line 5): `se=-0.1`" in said[4]
+    assert "row 4 (A, line 5): `se` must be" in said[4]
     assert "row 6 (A, line 7): no error bar" in said[6]
     assert "the tick at How numbers and rows are read" in said[6]
     assert said[5] == "nothing: another row is wrong"
