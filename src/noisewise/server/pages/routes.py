@@ -147,7 +147,7 @@ def with_slash(request: Request, study: str) -> RedirectResponse:
 @PAGES.get("/s/{study}/now", dependencies=LOOK)
 def version_of_one(request: Request, study: str) -> PlainTextResponse:
     """The number of the last event, for pages that poll."""
-    number = studies_of(request).number(name_in(study))
+    number = studies_of(request).number(name_in(study), patience=SHORT_PATIENCE)
     return PlainTextResponse(str(number), headers={"Cache-Control": "no-store"})
 
 
