@@ -98,9 +98,9 @@ class Log:
         """When the last event was appended; None before the first."""
         return event_of(self.last).at if self.last.number else None
 
-    def events(self, until: int | None = None) -> list[Event]:
-        """The log, or its beginning."""
-        return events_in(self.storage.read(self.name, 0, until))
+    def events(self, until: int | None = None, first: int = 0) -> list[Event]:
+        """The log, its beginning, or what is behind the first ones."""
+        return events_in(self.storage.read(self.name, first, until))
 
     def catch_up(self) -> list[Event]:
         """Apply what others appended since the last time."""
