@@ -68,9 +68,9 @@ class Measuring(Entries):
             workers: How many measurements at a time.
             until: ``"certified"``: the bound is at most eps. A number: it is at most that. ``"spent"``: the
                 budget is spent. Or a function of the certificate.
-            budget: What may be spent: a number of measurements, text such as ``"200"``, ``"2h"``,
-                ``"cost=5"``, or ``{"measurements": 200, "cost": 5.0, "seconds": 3600}``. Default: what is
-                left of the study's own budget.
+            budget: What may be spent: a number of measurements, a time such as ``"2h"``, or a mapping such as
+                ``{"measurements": 200, "cost": 5.0, "seconds": 3600, "deadline": "08:00"}``. Nothing is begun
+                that would exceed the cost. Default: what is left of the study's own budget.
             timeout: Seconds that a measurement may take; one that takes longer has failed, and its option is
                 asked for again.
             retries: How often a measurement that failed is tried again.
