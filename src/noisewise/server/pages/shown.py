@@ -24,7 +24,7 @@ from noisewise.study.study import Study
 #: Options that a field offers as one types.
 MOST_OFFERED = 1000
 
-#: Kinds of events, which are those of the stream that pages listen to.
+#: Kinds of events.
 EVENT_KINDS = (
     "tell",
     "ask",
@@ -103,7 +103,6 @@ def study_page(
         "tabs": tabs,
         "tab_title": tab,
         "headline": headline(request, study),
-        "event_kinds": EVENT_KINDS,
         "measured": certificate.n_measurements,
         "n_options": len(study.options),
         "message": message,

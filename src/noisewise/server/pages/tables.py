@@ -3,7 +3,6 @@
 import hashlib
 import re
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -225,71 +224,17 @@ def _unsaid(columns: Sequence[TableColumn]) -> str:
 
 #: What a study raises about a table.
 REFUSALS = (ValueError, KeyError, TypeError)
-#: How often a table is tried without the rows that were wrong, and for how many seconds.
-MOST_TRIES, SECONDS = 20, 1.0
 _ROW = re.compile(r"\brow (\d+)")
 
 
-def wrong_rows(problem: Exception, table: ReadTable | None, tell: Callable[[Any], Any]) -> dict[int, str]:
-    """Rows that are wrong by their numbers, each with its sentence; none if the refusal names no row.
-
-    Args:
-        problem: Why the whole table was refused.
-        table: The table; None if it is none, and rows cannot be taken out of it.
-        tell: Rehearses a part of it.
-    """
-    until = time.monotonic() + SECONDS
-    wrong: dict[int, str] = {}
-    kept = [] if table is None else list(range(len(table.frame)))
-    for _ in range(MOST_TRIES):
-        said = raised(problem)
-        found = [int(number) for number in _ROW.findall(said)]
-        numbers = {kept[number - 1] + 1 for number in found if 0 < number <= len(kept)}
-        if table is None or not numbers:
-            break
-        wrong |= dict.fromkeys(sorted(numbers), _renumbered(said, kept))
-        kept = [place for place in kept if place + 1 not in numbers]
-        if not kept or time.monotonic() > until:
-            break
-        try:
-            tell(_part(table, kept))
-            break
-        except REFUSALS as next_one:
-            problem = next_one
-    return wrong
+def wrong_rows(said: str) -> dict[int, str]:
+    """Rows that a refusal is about, by their numbers; none if it names no row."""
+    return dict.fromkeys((int(number) for number in _ROW.findall(said)), said)
 
 
 def raised(problem: Exception) -> str:
     """What was raised, without the quotation marks of a `KeyError`."""
     return str(problem.args[0]) if problem.args else str(problem)
-
-
-def summed_up(problem: Exception, wrong: Mapping[int, str]) -> str:
-    """One sentence for the whole table."""
-    said = raised(problem)
-    if len(set(wrong.values())) > 1:
-        return f"{len(wrong)} rows are wrong, and each says why. Nothing was told."
-    return f"{said[:1].upper()}{said[1:]} Nothing was told."
-
-
-def _renumbered(said: str, kept: list[int]) -> str:
-    """A sentence about rows of a part, with the numbers that they have in the whole."""
-
-    def original(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return f"row {kept[number - 1] + 1}" if 0 < number <= len(kept) else found[0]
-
-    return _ROW.sub(original, said)
-
-
-def _part(table: ReadTable, kept: list[int]) -> ReadTable:
-    """Some rows of a table, which know their lines."""
-    return replace(
-        table,
-        frame=table.frame[kept],
-        lines=None if table.lines is None else table.lines[kept],
-        grids=(),
-    )
 
 
 #: Rows of the preview.
@@ -419,14 +364,8 @@ def tell_handed(study: Study, handed: HandedIn, texts: Mapping[str, str], by: st
 
 def preview(study: Study, handed: HandedIn, texts: dict[str, str]) -> Pasted:
     """What would be told; nothing is."""
-    reading: dict[str, Any] = {}
     page, frame = Pasted(handed.text), pl.DataFrame()
 
-    def rehearsed(part: Any) -> Any:
-        understood = understand(part, what="table", words=FORM, **reading)
-        return study.tell_many(understood, dry_run=True, **how_told(texts).arguments())
-
-    found: OneTable | None = None
     try:
         found = read_handed(handed, reader_of(study, texts))
         told_as_seen(texts, found)
@@ -439,10 +378,13 @@ def preview(study: Study, handed: HandedIn, texts: dict[str, str]) -> Pasted:
         reading = reading_of(texts, columns)
         if said := still_open(columns, texts):
             return page._replace(said=said, rows=_rows(frame, {}, {}), fated=False)
-        taken: Any = rehearsed(found.table)
+        understood = understand(found.table, what="table", words=FORM, **reading)
+        taken: Any = study.tell_many(understood, dry_run=True, **how_told(texts).arguments())
     except REFUSALS as problem:
-        bad = wrong_rows(problem, None if found is None else found.table, rehearsed)
-        return page._replace(problem=summed_up(problem, bad), rows=_rows(frame, {}, bad), fated=bool(bad))
+        said = raised(problem)
+        bad = wrong_rows(said)
+        whole = f"{said[:1].upper()}{said[1:]} Nothing was recorded."
+        return page._replace(problem=whole, rows=_rows(frame, {}, bad), fated=bool(bad))
     return _as_taken(page, taken, frame)
 
 
