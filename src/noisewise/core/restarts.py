@@ -62,7 +62,7 @@ class Region(NamedTuple):
     level: float  # log 1/δ
 
 
-class Ellipsoid(NamedTuple):
+class OuterEllipsoid(NamedTuple):
     """``‖root⁻¹(u - centre)‖ <= radius``; root·rootᵀ is the inverse of its matrix."""
 
     centre: Floats  # (dim,)
@@ -74,7 +74,7 @@ class Ellipsoid(NamedTuple):
         return self.radius * math.sqrt(max(0.0, float((self.root * (directions @ self.root)).sum())))
 
 
-def ellipsoid_of(region: Region, tau: Floats, eta: float) -> Ellipsoid | None:
+def ellipsoid_of(region: Region, tau: Floats, eta: float) -> OuterEllipsoid | None:
     """The ellipsoid of these weights; None if it is too flat to be of use."""
     matrix, pull, constant = eta * region.square, -eta * region.pull, 0.5 * eta * region.excess
     for k in np.flatnonzero(tau > 0.0):
@@ -89,10 +89,10 @@ def ellipsoid_of(region: Region, tau: Floats, eta: float) -> Ellipsoid | None:
     centre = axes @ (axes.T @ pull / sizes)
     # A region that nothing is left of is not smaller than what a single known number would have.
     squared = max(2.0 * (region.level - constant) + float(pull @ centre), 2.0 * region.level)
-    return Ellipsoid(centre, math.sqrt(squared), axes / np.sqrt(sizes))
+    return OuterEllipsoid(centre, math.sqrt(squared), axes / np.sqrt(sizes))
 
 
-def balanced_weights(region: Region, found: Ellipsoid, directions: Floats) -> Floats:
+def balanced_weights(region: Region, found: OuterEllipsoid, directions: Floats) -> Floats:
     """τ in proportion to what the martingales are at an ellipsoid's ends: with these Jensen loses nothing."""
     inverse = found.root @ found.root.T
     along = inverse @ directions
@@ -105,21 +105,21 @@ def balanced_weights(region: Region, found: Ellipsoid, directions: Floats) -> Fl
     return np.asarray(weights / weights.sum())
 
 
-def around_the_fit(region: Region) -> list[tuple[Ellipsoid, Floats, float]]:
+def around_the_fit(region: Region) -> list[tuple[OuterEllipsoid, Floats, float]]:
     """What the first martingale allows, without what is known beforehand and with it; and their τ and η."""
     first = np.eye(region.constants.size)[0]
     found = ((ellipsoid_of(region, first, eta), first, eta) for eta in (0.0, 1.0))
     return [(one, tau, eta) for one, tau, eta in found if one is not None]
 
 
-def short_ellipsoids(region: Region, directions: Floats) -> list[Ellipsoid]:
+def short_ellipsoids(region: Region, directions: Floats) -> list[OuterEllipsoid]:
     """Ellipsoids that are short along directions with these second moments, (dim, dim).
 
     Those around the fit; the shortest of single martingales; and from the shortest of all on, weights τ that
     are halfway to the balanced ones of the last.
     """
 
-    def length(one: tuple[Ellipsoid, Floats, float]) -> float:
+    def length(one: tuple[OuterEllipsoid, Floats, float]) -> float:
         return one[0].width_along(directions)
 
     around = around_the_fit(region)
@@ -129,7 +129,7 @@ def short_ellipsoids(region: Region, directions: Floats) -> list[Ellipsoid]:
     if region.constants.size == 1 or not found:
         return found
     last, tau, eta = min(around + alone, key=length)
-    improved: list[Ellipsoid] = []
+    improved: list[OuterEllipsoid] = []
     for _ in range(IMPROVED):
         tau = 0.5 * (tau + balanced_weights(region, last, directions))
         better = ellipsoid_of(region, tau, eta)
