@@ -13,8 +13,8 @@ from noisewise.core.blocks import Floats, Mask
 from noisewise.study.evidence.kind import Kind, LogEvidence
 from noisewise.study.log.measurements import Codes
 
-#: Places that are looked at first, and the part of the usual reach within which they lie evenly; it is no less
-#: than this part of the largest distance that a mean can have.
+#: Places that are looked at first, and the part of the usual reach within which they lie evenly; the usual
+#: reach is no less than this part of the largest distance that a mean can have.
 NODES, UNIT, SMALL, TINY = 33, 0.2, 1e-6, 1e-290
 #: How often the first of them may be moved outwards, or inwards, each time twice as far.
 DOUBLINGS = 60
@@ -103,6 +103,7 @@ class Total:
         self._parts = [(kind, rows) for kind, rows in held if rows.size]
 
     def __call__(self, z: Floats) -> LogEvidence:
+        """At distances from the estimates, (k, levels)."""
         if len(self._parts) == 1 and self._parts[0][1].size == self._options.size:
             return self._parts[0][0].log_e(self._options, z, self._side)
         value, slope = np.zeros(z.shape), np.zeros(z.shape)
