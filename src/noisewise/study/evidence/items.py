@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.log.items import ItemAnswers
+from noisewise.study.log.items import ItemAnswers, Values
 from noisewise.study.log.measurements import Codes
 
 #: Values of answers that are right or wrong, and of their differences, moved to [0, 1].
@@ -185,7 +185,7 @@ def log_evidence(tally: Tally, mean: Floats, bets: Floats) -> tuple[Floats, Floa
 MOST_KEPT = 40_000
 
 
-def counted(one: Floats, other: Floats, pool: int | None) -> Tally:
+def counted(one: Values, other: Values, pool: int | None) -> Tally:
     """How often each value of ``(1 + x_one - x_other)/2`` was seen in every complete cut of the order.
 
     Args:
@@ -337,7 +337,7 @@ class PairedItems(HalfWidths):
                 tally = Tally(weights, total, seen, edges, self._items.pool)
                 # The mean of (1 + x_one - x_other)/2 is at least that.
                 found[some] = self._width * (1.0 - 2.0 * lower_limits(tally, levels[some], self._bets))
-        return found.tolist()
+        return list(map(float, found))
 
     def _tally(self, pair: "Pair") -> Tally:
         count = int(self._told[[pair.one, pair.other]].min())

@@ -218,7 +218,7 @@ def _limited(kinds: Sequence[Kind], n: int) -> Mask:
 #: The width of a cell, and in how many points of it reaches are searched.
 WIDTH, POINTS = 0.5, 12
 #: By which part of themselves (and of one standard error) reaches are widened.
-SAFETY = 1e-10
+SAFETY = 2e-11
 #: How many cells are kept for all studies of a process.
 MOST_KEPT = 4000
 

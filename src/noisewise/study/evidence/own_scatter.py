@@ -201,4 +201,4 @@ def _mixture(n: Floats, place: Floats) -> tuple[Floats, Floats]:
 def _of_unit(count: float, levels: bytes) -> Floats:
     """Reaches for so many readings with S = 1, (levels,)."""
     kind = OwnScatter(np.array([count]), np.zeros(1), np.ones(1), np.zeros(1))
-    return search.reaches([kind], np.zeros(1, dtype=np.int64), np.frombuffer(levels), UP)[0]
+    return np.asarray(search.reaches([kind], np.zeros(1, dtype=np.int64), np.frombuffer(levels), UP)[0])

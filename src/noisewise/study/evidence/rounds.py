@@ -270,12 +270,13 @@ class SymmetricRounds(PairedItems):
         if not self._ordered:
             return np.array([self._doubt(j)[i] for j, i in zip(best.tolist(), other.tolist(), strict=True)])
         alike = self._doubt(0)[0] - math.log(max(1, self._n - 1))
-        return alike + shares_by_place(self._first, best, other)
+        return np.asarray(alike + shares_by_place(self._first, best, other))
 
     @functools.cached_property
     def _first(self) -> Floats:
         """What the options did in the first round, (n,), large being good."""
-        return self._sign * np.array([float(self._items.of(k).values[0]) for k in range(self._n)])
+        first = [float(self._items.of(option).values[0]) for option in range(self._n)]
+        return np.asarray(self._sign * np.array(first))
 
     def _upper(self, pairs: list[Pair], levels: Floats) -> list[float]:
         """Upper limits of "other minus one", or of the opposite, for each pair."""
@@ -284,7 +285,7 @@ class SymmetricRounds(PairedItems):
         # Rounds are kept as the option with the smaller number minus the other.
         signs = [self._width * (-1.0 if pair.forward == (pair.one < pair.other) else 1.0) for pair in pairs]
         rounds = gathered([self._rounds(pair.one, pair.other) for pair in pairs], np.array(signs))
-        return upper_limits(rounds, levels, gross=self._gross).tolist()
+        return list(map(float, upper_limits(rounds, levels, gross=self._gross)))
 
     def _rounds(self, option: int, other: int) -> PairRounds:
         """The differences of two options, the one with the smaller number first."""
@@ -295,7 +296,8 @@ class SymmetricRounds(PairedItems):
         if known is None or known[0] != version or len(known[1].apart) > max(0, count - FIRST):
             known = kept["rounds", pair] = version, PairRounds()
         one, two = (self._items.of(k).values[FIRST:count] for k in (pair.one, pair.other))
-        return known[1].extend(np.asarray(one, dtype=float) - two)
+        pair_rounds: PairRounds = known[1]
+        return pair_rounds.extend(np.asarray(one, dtype=float) - two)
 
 
 def gathered(pairs: list[PairRounds], signs: Floats) -> SignedRounds:
