@@ -13,12 +13,11 @@ from noisewise.operations.table import load_table
 from noisewise.study.stores.address import PATIENCE
 from noisewise.study.stores.protocol import LogMovedOnError
 from noisewise.study.tables.sheet import as_texts
-from noisewise.study.telling.batch import Taken
+from noisewise.study.telling.recording import Taken
 from noisewise.study.telling.roles import NAME, ROLE
 
 if TYPE_CHECKING:
     from noisewise.client.study import RemoteStudy
-    from noisewise.study.telling.item_rows import TakenItems
     from noisewise.study.telling.understanding import Understood
 
 
@@ -33,7 +32,7 @@ def tell_table(
     dry_run: bool = False,
     watch: Any = None,
     **reading: Any,
-) -> "Taken | TakenItems":
+) -> Taken:
     """Tell a table; see `Study.tell_many`.
 
     Args:
@@ -58,7 +57,7 @@ def tell_table(
         try:
             # Of rows that were recorded before, the dry run has warned.
             study.change(
-                load_table()["import"], _said(source, how), only_at=copy._state.n_events, warns=False
+                load_table()["import"], _said(source, how), only_at=copy._log.state.n_events, warns=False
             )
             return taken
         except LogMovedOnError:
