@@ -80,7 +80,7 @@ class Study(Measuring):
 
     @property
     def model(self) -> str:
-        """The present model: "independent", "linear" or "linear+deviation"."""
+        """The present model: "independent", "linear", "linear+deviation" or "smooth"."""
         self._catch_up()
         return self._state.model.model
 

@@ -145,6 +145,7 @@ GROUPS = (
                     ("independent", "each on its own: always right"),
                     ("linear", "a weighted sum of their features"),
                     ("linear+deviation", "such a sum, plus a deviation of each"),
+                    ("smooth", "such a sum, plus a smooth surface"),
                 ),
             ),
             StudyChoice("deviation", "Deviation", 'its size, or "estimate", the usual', AMOUNT),
