@@ -47,6 +47,7 @@ NAMES = (
     "advice",
     "gate",
     "smooth",
+    "good_enough",
 )
 #: Benchmarks of simulations in which nothing is timed, or little, which stays here.
 SWEEPS = ("restarts", "vage")

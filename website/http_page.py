@@ -25,10 +25,7 @@ server describes them as OpenAPI at `/api/v1/openapi.json`.
 SHARED = ("study", "if-match", "if-none-match", "idempotency-key")
 #: What is explained nowhere else, because it means the same everywhere.
 COMMON = {
-    "descending": "The largest first.",
     "ending": "`jsonl`, `csv` or `parquet`.",
-    "id": "The id of the task or of the link.",
-    "last-event-id": "The last event that was received; the stream goes on after it.",
     "limit": "The most rows of a page.",
     "what": "The table.",
 }

@@ -94,7 +94,7 @@ def test_a_tool_does_what_the_command_does(tmp_path):
     tell = box.find("tell")
     told, about = done(tell, tell.request({"what": "A", "value": 1, "se": 0.1}).given)
     assert (told.to_dict()["measurement"]["value"], about) == (1.0, {"study": "study"})
-    with pytest.raises(ValueError, match=r'^"se": -1.0 is not a standard error'):
+    with pytest.raises(ValueError, match=r'^"se" must be a finite number above 0; got -1.0'):
         done(tell, tell.request({"what": "A", "value": 1, "se": -1}).given)
     table = {"table": "option,value,se\nA,1.5,0.1\n"}
     only = toolbox(tmp_path, write=False).find("import")

@@ -219,7 +219,7 @@ def test_a_file_without_a_result_is_a_failure(text, said):
         ("printf 'w\\303\\n\\033[31mred\\033[0m\\t\\001x\\n' >&2; exit 1", r"exit code 1; it said: w� | red \x01x"),
         ("for i in 1 2 3 4 5 6 7 8; do echo line $i >&2; done; exit 1", "exit code 1; it said: line 4 | line 5 | line 6 | line 7 | line 8"),
         ("head -c 100000 /dev/zero | tr '\\0' x >&2; exit 1", "exit code 1; it said: …xxx"),
-        ("echo nan", "value is NaN. Use fail for a failed measurement"),
+        ("echo nan", "`value` must be a finite number; got nan"),
         ("echo 1 ± 0", "se is 0. An exact measurement would end the study"),
         ("echo '{\"value\": 1, \"stderr\": 2}'", "it said 'stderr', which is no field of tell"),
         ("echo; echo why >&2", "its output is empty"),

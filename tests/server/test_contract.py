@@ -168,19 +168,14 @@ def test_a_table_is_previewed_told_and_told_again(client):
     assert client.get(f"{API}/tea").json()["measurements"] == 5
 
 
-def test_tables_come_page_by_page_sorted_and_searched(client):
-    found = client.get(
-        f"{API}/tea/options", params={"sort": "estimate", "descending": True, "limit": 2}
-    ).json()
-    assert [row["option"] for row in found["rows"]] == ["B", "C"]
+def test_tables_come_page_by_page(client):
+    found = client.get(f"{API}/tea/options", params={"limit": 2}).json()
+    assert [row["option"] for row in found["rows"]] == ["A", "B"]
     assert (found["next"], found["total"]) == (2, 3)
-    rest = client.get(
-        f"{API}/tea/options", params={"sort": "estimate", "descending": True, "after": 2}
-    ).json()
-    assert [row["option"] for row in rest["rows"]] == ["A"]
-    told = client.get(f"{API}/tea/measurements", params={"search": "B"}).json()["rows"]
+    rest = client.get(f"{API}/tea/options", params={"after": 2}).json()
+    assert [row["option"] for row in rest["rows"]] == ["C"]
+    told = client.get(f"{API}/tea/measurements", params={"after": 1, "limit": 1}).json()["rows"]
     assert [row["id"] for row in told] == ["m-2"]
-    assert client.get(f"{API}/tea/options", params={"sort": "colour"}).status_code == 422
 
 
 def test_the_log_comes_page_by_page(client):

@@ -14,15 +14,14 @@ FOR_EVERYBODY = {
     ("GET", "/readyz"): "the same",
     ("POST", "/session"): "it is how one signs in",
     ("POST", "/session/end"): "it is how one signs out, and wants the form's own CSRF token",
-    ("GET", "/share/{secret}"): "the link is the secret",
     ("GET", "/charts.css"): "a style sheet, of the page where one signs in as well",
 }
 #: Routes of the interface that are no operations, with the roles that they need.
 BY_HAND = {
-    "tasks": Role.VIEWER, "verify": Role.VIEWER, "report.html": Role.VIEWER, "measurements": Role.VIEWER,
+    "verify": Role.VIEWER, "report.html": Role.VIEWER, "measurements": Role.VIEWER,
     "events": Role.VIEWER, "options": Role.VIEWER, "specification": Role.VIEWER,
     "export.{ending}": Role.VIEWER,
-    "rebuild": Role.OWNER, "shares": Role.OWNER,
+    "rebuild": Role.OWNER,
 }  # fmt: skip
 #: What somebody without a role may be answered there.
 HARMLESS = {200, 401, 403, 404}
@@ -50,11 +49,11 @@ def app_and_secrets(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory):
-    return guarded_app(tmp_path_factory.mktemp("reading"), read_only=True, rate=1e9, burst=1e9)
+    return guarded_app(tmp_path_factory.mktemp("reading"), read_only=True)
 
 
 def address_of(path):
-    filled = {"study": "tea", "id": "nothing", "ending": "csv", "secret": "nws_" + "x" * 43}
+    filled = {"study": "tea", "ending": "csv"}
     for name, value in filled.items():
         path = path.replace(f"{{{name}}}", value)
     assert "{" not in path, f"{path}: say what stands there"
@@ -128,11 +127,7 @@ BODIES = {
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [
-        (m, p)
-        for m, p, route in ROUTES
-        if m == "POST" and (role_of(route) or Role.VIEWER) > Role.VIEWER and "shares" not in p
-    ],
+    [(m, p) for m, p, route in ROUTES if m == "POST" and (role_of(route) or Role.VIEWER) > Role.VIEWER],
 )
 def test_a_server_that_only_reads_refuses_every_change(reading, method, path):
     app, secrets = reading

@@ -14,7 +14,7 @@ EXAMPLES = effort(1, 20)
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory):
-    app, secrets = guarded_app(tmp_path_factory.mktemp("schema"), rate=1e9, burst=1e9)
+    app, secrets = guarded_app(tmp_path_factory.mktemp("schema"))
     with in_thread(app) as url:
         yield schemathesis.openapi.from_url(f"{url}/api/v1/openapi.json"), secrets["owner"]
 
@@ -27,7 +27,7 @@ def test_random_requests_are_answered_as_described(described):
     names = ("status_code_conformance", "content_type_conformance", "response_schema_conformance")
     checks = [not_a_server_error, *(CHECKS.get_one(name) for name in names)]
     operations = [found.ok() for found in schema.get_all_operations()]
-    assert len(operations) > 35
+    assert len(operations) > 30
     tried = 0
     for operation in operations:
 

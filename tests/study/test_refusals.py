@@ -75,7 +75,7 @@ TELLING = {
     "two ways": (lambda s: s.tell("ask-1", 1, option="B"), "in one way"),
     "a difference to itself": (lambda s: s.tell(plus="A", minus="A", value=1), "needs two different options"),
     "an empty block": (lambda s: s.tell(option="A", value=1, block=" "), "`block` must not be empty"),
-    "a failed measurement": (lambda s: s.tell("ask-1", math.nan), "Use fail for a failed measurement"),
+    "a failed measurement": (lambda s: s.tell("ask-1", math.nan), "If the measurement failed, release"),
     "a number as a job": (lambda s: s.tell(3, 1), "`job` must be a suggestion of this study"),
     "a table": (lambda s: s.tell(pl.DataFrame({"option": ["A"]})), "a table, which is told by tell_many()"),
     "words": (lambda s: s.tell(option="A", value="abc"), "`value` must be a number"),
@@ -139,7 +139,10 @@ TABLES = {
 OTHERS = {
     "ask for none": (lambda s: s.ask(0), "`n` must be at least 1; got 0"),
     "a negative noise": (lambda s: s.ask(sigma=-1.0), "`sigma` must be a finite number above 0"),
-    "correct to NaN": (lambda s: s.amend("m-1", "typo", value=math.nan), "value is NaN"),
+    "correct to NaN": (
+        lambda s: s.amend("m-1", "typo", value=math.nan),
+        "`value` must be a finite number; got nan",
+    ),
     "include": (lambda s: s.include("A"), "A is not excluded"),
     "add twice": (lambda s: s.add_options(["A"]), "option 'A' is in the catalogue already"),
     "ask two": (lambda s: s.ask("two"), "`n` must be a whole number"),

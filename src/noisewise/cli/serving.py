@@ -116,10 +116,7 @@ def token(
 
 
 def _list(file: Any, json: bool) -> None:
-    rows = [
-        {"id": one.id, "name": one.name, "role": one.role, "study": one.study, "made": one.at}
-        for one in file.tokens()
-    ]
+    rows = [{"id": one.id, "name": one.name, "role": one.role, "made": one.at} for one in file.tokens()]
     if json:
         print_json("token", {"tokens": rows})
         return
@@ -127,5 +124,4 @@ def _list(file: Any, json: bool) -> None:
         say("There are no tokens yet: whoever is on this machine may do everything.")
     for row in rows:
         made = time.strftime("%Y-%m-%d", time.gmtime(row["made"]))
-        about = f" of study {row['study']}" if row["study"] else ""
-        say(f"{row['id']}  {row['role']:<6}  {made}  {row['name']}{about}")
+        say(f"{row['id']}  {row['role']:<6}  {made}  {row['name']}")

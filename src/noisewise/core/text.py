@@ -91,14 +91,18 @@ def composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
+#: Lower-case letters of Cyrillic and Greek that look like Latin ones in one case; mg and μg do not.
+_LATIN = str.maketrans("авекмнорстухіјѕαεζικορτυχ", "abekmhopctyxijsaezikoptyx")
+
+
 def look_alikes(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of different names that differ in nothing but case, width, blanks or characters without width."""
+    """Pairs of names that differ in nothing but case, width, spaces, invisible characters or script."""
     first: dict[str, str] = {}
     found = []
     for name in names:
         look = name.casefold()
         if not name.isascii():
-            look = unicodedata.normalize("NFKC", _JOINERS.sub("", look)).casefold()
+            look = unicodedata.normalize("NFKC", _JOINERS.sub("", look)).casefold().translate(_LATIN)
         look = " ".join(look.split())
         if (other := first.setdefault(look, name)) != name:
             found.append((other, name))

@@ -192,7 +192,7 @@ class Operation:
     long: bool = False
     #: HTTP: the largest values of some parameters: others wait for the study meanwhile.
     most: Mapping[str, int] = field(default_factory=dict)
-    #: HTTP: the answer to a repeated request after a restart, made from the events of the first one.
+    #: HTTP: what the answer to a repeated request says, made from the events of the first one.
     again: Callable[[list[Any]], dict[str, Any]] | None = None
 
     #: Client: the method of `Study` that it stands for.

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 from noisewise.server.problems import ProblemError
 from noisewise.study.creation import begin_study
@@ -18,8 +18,9 @@ PATIENCE = 30.0
 SHORT_PATIENCE = 1.0
 #: Seconds between two looks at the names of studies.
 LOOK = 1.0
-#: Tables that are kept.
-MOST_FRAMES = 16
+#: Studies of which tables and parts of pages are remembered.
+MOST_REMEMBERED = 64
+Made = TypeVar("Made")
 
 
 class OpenStudies:
@@ -44,11 +45,9 @@ class OpenStudies:
         self._clock, self._patience = clock, patience
         self._open: dict[str, Study] = {}
         self._locks: dict[str, threading.RLock] = {}
-        self._frames: dict[tuple[str, str], tuple[int, Any]] = {}
+        self._made: dict[str, tuple[str, dict[str, Any]]] = {}
         self._changing = threading.Lock()
         self._looked = 0.0
-        #: Called with a study's name after every use that may have changed it.
-        self.watchers: list[Callable[[str], None]] = []
 
     @property
     def n_open(self) -> int:
@@ -85,57 +84,24 @@ class OpenStudies:
             raise
         finally:
             lock.release()
-            if write:
-                for watcher in self.watchers:
-                    watcher(name)
 
     def number(self, name: str, *, patience: float | None = None) -> int:
         """How many events the log has: the study's version, which is its ETag."""
         with self.use(name, patience=patience) as study:
             return study.n_events
 
-    def mark(self, name: str) -> str | None:
-        """What stays with a study when it is renamed: the hash of its first event, or of what it asks."""
-        return self.storage.read(name, 0, 1)[-1].hash.hex()
-
-    def has_mark(self, name: str, mark: str) -> bool:
-        """Whether a study has a mark now, or had it before its first event."""
-        return mark in (self.mark(name), self._start(name))
-
-    def marked(self, mark: str | None, name: str) -> str | None:
-        """The present name of a study that had this name when it was marked; None: it is gone.
-
-        Studies that ask the same have the same mark until each has an event. A mark that fits several since
-        then leads to none of them.
-        """
-        names = self.names()
-        if mark is None:
-            return name if name in names else None
-        likely = [name] if name in names else []
-        if found := next(
-            (one for one in [*likely, *names] if self.mark(one) == mark != self._start(one)), None
-        ):
-            return found
-        started = [one for one in names if self._start(one) == mark]
-        return started[0] if len(started) == 1 else None
-
-    def _start(self, name: str) -> str:
-        """The hash of what a study asks."""
-        return self.storage.read(name, 0, 0)[0].hash.hex()
-
-    def frame(self, study: Study, what: Literal["options", "measurements"]) -> Any:
-        """A table of a study that this thread uses; kept until the study changes."""
-        key, number = (study.name, what), study.n_events
-        with self._changing:  # the table of another study may be forgotten meanwhile
-            kept = self._frames.get(key)
-        if kept is not None and kept[0] == number:
-            return kept[1]
-        frame = study.frame(what)
+    def remembered(self, study: Study, what: str, make: Callable[[], Made]) -> Made:
+        """Find what was made before of a study that this thread uses; made anew when its log goes on."""
+        head, name = study.head, study.name
         with self._changing:
-            self._frames[key] = number, frame
-            while len(self._frames) > MOST_FRAMES:
-                del self._frames[next(iter(self._frames))]
-        return frame
+            entry = self._made.pop(name, (head, {}))
+            entry = self._made[name] = entry if entry[0] == head else (head, {})
+            while len(self._made) > MOST_REMEMBERED:
+                del self._made[next(iter(self._made))]
+        if what not in entry[1]:
+            entry[1][what] = make()
+        found: Made = entry[1][what]
+        return found
 
     def create(self, name: str, **question: Any) -> Study:
         """Begin a study; the arguments are those of `create_study`."""

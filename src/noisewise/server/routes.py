@@ -13,7 +13,7 @@ from starlette.responses import Response
 from noisewise.core.refusals import JSON, RefusedError
 from noisewise.core.remarks import heard_warnings
 from noisewise.operations.schemas import Body, StrictBody, answer_model, given_model
-from noisewise.operations.table import Operation, Param, load_table
+from noisewise.operations.table import Operation, Param, field_names, load_table
 from noisewise.operations.words import speaking
 from noisewise.server.answers import (
     REFUSALS,
@@ -28,14 +28,11 @@ from noisewise.server.answers import (
 )
 from noisewise.server.auth.roles import Visitor, needs
 from noisewise.server.bodies import JsonBodyRoute
-from noisewise.server.changes import IfMatch, Key, Replays, change, check_key, warnings_in
-from noisewise.server.long_answers import TASKS, accepted, computed
+from noisewise.server.changes import IfMatch, Key, change, check_key, warnings_in
 from noisewise.server.open_studies import OpenStudies, ServedStore
 from noisewise.server.problems import ProblemError
-from noisewise.server.shares import SHARED, SHARES
-from noisewise.server.stream import EventStreams
 from noisewise.server.tables import REBUILDING, TABLES
-from noisewise.server.tasks import LongTasks
+from noisewise.server.tasks import TASKS, LongTasks, computed
 from noisewise.study.log.events import Event
 from noisewise.study.running.owners import is_mark
 from noisewise.study.study import Study
@@ -47,17 +44,14 @@ Said = dict[str, Any]
 
 def add_api(app: FastAPI, studies: OpenStudies) -> None:
     """Give an app the interface, and what it needs."""
-    app.state.replays = Replays()
-    app.state.streams = EventStreams(studies)
     app.state.tasks = LongTasks(studies)
     api = APIRouter(prefix=PREFIX)
     for op in load_table().values():
         if "http" in op.on:
             api.include_router(routes_of(op))
-    for by_hand in (TASKS, REBUILDING, TABLES, SHARES):
+    for by_hand in (TASKS, REBUILDING, TABLES):
         api.include_router(by_hand)
     app.include_router(api)
-    app.include_router(SHARED)
     app.include_router(HEALTH)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
 
@@ -65,8 +59,7 @@ def add_api(app: FastAPI, studies: OpenStudies) -> None:
 def routes_of(op: Operation) -> APIRouter:
     """The routes of an operation: changes are posted, looks are got.
 
-    What a look needs may be too much for an address: then it can be posted as well. One that takes long is
-    begun by that, as a task.
+    What a look needs may be too much for an address: then it can be posted as well.
     """
     router = APIRouter(route_class=JsonBodyRoute, responses=REFUSALS, tags=[op.group.lower()])
     place = f"/studies{'' if op.opens == 'store' else '/{study}'}{f'/{op.path}' if op.path else ''}"
@@ -85,9 +78,7 @@ def routes_of(op: Operation) -> APIRouter:
         add("POST", changing(op), op.status, responses=also)
         return router
     add("GET", looking(op), op.status, responses=UNCHANGED if op.opens != "store" else {})
-    if op.long:
-        add("POST", looking(op, posted=True), 202, "_begin", response_model=AnyObject)
-    elif large:
+    if large:
         add("POST", looking(op, posted=True), 200, "_posted")
     return router
 
@@ -122,7 +113,8 @@ def changing(op: Operation) -> Callable[..., Response]:
             return {**done(op, opened, said), "event": opened.n_events}
 
         def again(opened: Study, written: list[Event]) -> Said:
-            return {**({} if op.again is None else op.again(written)), "event": opened.n_events}
+            known = {name: said[name] for name in field_names(op.outcome) if name in said}
+            return {**known, **({} if op.again is None else op.again(written)), "event": opened.n_events}
 
         return change(
             request, study, visitor, act, body=body, status=op.status, if_match=if_match, key=key, again=again
@@ -193,7 +185,7 @@ def looking(op: Operation, *, posted: bool = False) -> Callable[..., Any]:
     ) -> Response:
         said = read_texts(op, asked.said())
         if op.long:
-            return await (accepted if posted else computed)(request, study, visitor, op.name, said)
+            return await computed(request, study, visitor, op.name, said)
         return await run_in_threadpool(look, request, name_in(study), partial(done, op, said=said))
 
     def look_at_store(request: Request, asked: given, visitor: Annotated[Visitor, role]) -> Response:
@@ -229,10 +221,7 @@ async def healthz() -> Response:
 
 @HEALTH.get("/readyz", response_model=AnyObject)
 def readyz(request: Request) -> Response:
-    """Whether the store can be read and the server is not about to end."""
-    streams: EventStreams = request.app.state.streams
-    if streams.stopping.is_set():
-        raise ProblemError(503, "the server is about to end.")
+    """Whether the store can be read."""
     request.app.state.studies.names()
     return answer({"ready": True})
 

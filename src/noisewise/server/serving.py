@@ -14,11 +14,10 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
 
 from noisewise.core.text import printable
 from noisewise.server.app import make_app
-from noisewise.server.auth.tokens import SHARE, TokenFile, tokens_of, without_tokens
+from noisewise.server.auth.tokens import TokenFile, tokens_of, without_tokens
 from noisewise.server.guards import LOOPBACK
 from noisewise.study.stores.secrets import without_secrets
 
@@ -110,15 +109,14 @@ class SecretiveFormatter(logging.Formatter):
 
 
 class GracefulServer(uvicorn.Server):
-    """A server that ends its streams when it is told to end, and finishes what is under way."""
+    """A server that says when it listens, and tidies up when a signal ends it."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._app, self._ready = app, ready
+        self._ready = ready
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal: finish; the second one: at once."""
-        self._app.state.streams.stopping.set()
         super().handle_exit(sig, frame)
         # uvicorn would raise it again at the end, and nothing would be tidied away.
         self._captured_signals = [one for one in self._captured_signals if one != signal.SIGTERM]
@@ -144,7 +142,7 @@ def check_reach(host: str, tokens: TokenFile | None) -> None:
     """Refuse to be reached by other machines without tokens."""
     if is_loopback(host):
         return
-    if tokens is None or all(token.role == SHARE for token in tokens.tokens()):
+    if tokens is None or not tokens.tokens():
         raise ValueError(
             f"`host` {host!r} can be reached by other machines, and there are no tokens: whoever connects "
             "could change everything. Make one first: noisewise token add STORE NAME --role owner."
@@ -180,7 +178,7 @@ def serve(
     check_reach(host, keys)
     root = check_root(root_path)
     listening = _listen(host, port)
-    guarded = keys is not None and any(token.role != SHARE for token in keys.tokens())
+    guarded = keys is not None and bool(keys.tokens())
     allowed = (*hosts, *LOOPBACK) if hosts or not guarded else None
     _log_quietly()
     _allow_connections()
@@ -198,7 +196,7 @@ def serve(
         say(f"Serving {printable(without_secrets(str(store)))} at {address} ({who}). Ctrl-C ends it.")
         ready(address)
 
-    server = GracefulServer(config, app, started)
+    server = GracefulServer(config, started)
     with listening:
         asyncio.run(server.serve([listening]))
 
@@ -247,7 +245,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _log_quietly() -> None:
-    """Faults to standard error. Requests are not logged: addresses of shared reports are secrets."""
+    """Log faults to standard error, and no requests."""
     handler = logging.StreamHandler()
     handler.setFormatter(SecretiveFormatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

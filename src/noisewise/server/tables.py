@@ -4,9 +4,8 @@ import io
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import Field
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from noisewise.operations.schemas import StrictBody
@@ -23,12 +22,10 @@ from noisewise.server.answers import (
     name_in,
     unchanged,
 )
-from noisewise.server.auth.keys import Keys
 from noisewise.server.bodies import JsonBodyRoute
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
-from noisewise.server.stream import EventStreams, event_row
-from noisewise.study.log.events import events_of, specification_of
+from noisewise.study.log.events import Event, events_of, specification_of
 from noisewise.study.log.export import log_lines, rebuild_study
 
 TABLES = APIRouter(prefix="/studies/{study}", tags=["tables"], route_class=JsonBodyRoute, responses=REFUSALS)
@@ -45,81 +42,48 @@ What = Literal["measurements", "options", "events", "items"]
 
 @TABLES.get("/options", response_model=TablePage, responses=UNCHANGED)
 def options(
-    request: Request,
-    study: StudyName,
-    visitor: Viewer,
-    after: After = 0,
-    limit: Limit = USUAL,
-    sort: Annotated[
-        str | None, Query(max_length=100, description="A column; default: as they were added.")
-    ] = None,
-    descending: bool = False,
-    search: Annotated[str | None, Query(max_length=1000, description="A part of the name.")] = None,
+    request: Request, study: StudyName, visitor: Viewer, after: After = 0, limit: Limit = USUAL
 ) -> Response:
     """The options: estimate, error, whether each may be the best."""
-    return _page(request, study, "options", after, limit, sort, descending, search)
+    return _page(request, study, "options", after, limit)
 
 
 @TABLES.get("/measurements", response_model=TablePage, responses=UNCHANGED)
 def measurements(
-    request: Request,
-    study: StudyName,
-    visitor: Viewer,
-    after: After = 0,
-    limit: Limit = USUAL,
-    sort: Annotated[
-        str | None, Query(max_length=100, description="A column; default: as they were told.")
-    ] = None,
-    descending: bool = False,
-    search: Annotated[str | None, Query(max_length=1000, description="A part of the option's name.")] = None,
+    request: Request, study: StudyName, visitor: Viewer, after: After = 0, limit: Limit = USUAL
 ) -> Response:
     """The measurements, voided ones among them."""
-    return _page(request, study, "measurements", after, limit, sort, descending, search)
+    return _page(request, study, "measurements", after, limit)
 
 
-@TABLES.get(
-    "/events",
-    response_model=TablePage,
-    responses={
-        **UNCHANGED,
-        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events."},
-    },
-)
-async def events(
-    request: Request,
-    study: StudyName,
-    visitor: Viewer,
-    after: After = 0,
-    limit: Limit = USUAL,
-    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+@TABLES.get("/events", response_model=TablePage, responses=UNCHANGED)
+def events(
+    request: Request, study: StudyName, visitor: Viewer, after: After = 0, limit: Limit = USUAL
 ) -> Response:
-    """The log; with `Accept: text/event-stream` as a stream that goes on, and resumes by Last-Event-ID."""
+    """The log."""
     studies: OpenStudies = request.app.state.studies
-    streams: EventStreams = request.app.state.streams
-    keys: Keys = request.app.state.keys
     name = name_in(study)
-    number = await run_in_threadpool(studies.number, name)
-    if "text/event-stream" in request.headers.get("accept", ""):
-        if last_event_id is not None:
-            if not (last_event_id.isascii() and last_event_id.isdigit()):
-                raise ProblemError(422, "Last-Event-ID must be the number of an event.")
-            after = int(last_event_id)
-        if after > number:
-            raise ProblemError(422, f"the log has {number} events; {after} is not among them.")
-        streams.check_room()
-        return StreamingResponse(
-            streams.listen(name, after, lambda: keys.is_welcome(visitor)),
-            media_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        )
+    number = studies.number(name)
     if (same := unchanged(request, number)) is not None:
         return same
     # Not beyond the version that the answer is about, though others may have written on.
     many = min(limit, number - after)
-    found = await run_in_threadpool(events_of, studies.storage, name, after, many) if many > 0 else []
-    rows = [event_row(event) for event in found]
+    rows = [event_row(event) for event in events_of(studies.storage, name, after, many)] if many > 0 else []
     more = after + many if 0 < many < number - after else None
     return answer({"study": name, "rows": rows, "next": more, "total": number}, event=number)
+
+
+def event_row(event: Event) -> dict[str, Any]:
+    """An event as JSON values."""
+    return {
+        "number": event.number,
+        "at": event.at,
+        "kind": event.kind,
+        "body": event.body,
+        "append": event.append,
+        "hash": event.hash,
+        **({"request": event.request} if event.request else {}),
+    }
 
 
 @TABLES.get("/specification", response_model=AnyObject)
@@ -199,14 +163,7 @@ def _together(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _page(
-    request: Request,
-    study: str,
-    what: Literal["options", "measurements"],
-    after: int,
-    limit: int,
-    sort: str | None,
-    descending: bool,
-    search: str | None,
+    request: Request, study: str, what: Literal["options", "measurements"], after: int, limit: int
 ) -> Response:
     studies: OpenStudies = request.app.state.studies
     name = name_in(study)
@@ -214,21 +171,7 @@ def _page(
         number = opened.n_events
         if (same := unchanged(request, number)) is not None:
             return same
-        frame = studies.frame(opened, what)
-    frame = sorted_rows(frame, sort, descending, search)
+        frame = studies.remembered(opened, what, lambda: opened.frame(what))
     rows: list[dict[str, Any]] = frame.slice(after, limit).to_dicts()
     more = after + limit if after + limit < frame.height else None
     return answer({"study": name, "rows": rows, "next": more, "total": frame.height}, event=number)
-
-
-def sorted_rows(frame: Any, sort: str | None, descending: bool, search: str | None) -> Any:
-    """The rows of a table that are wanted, in the order that is wanted."""
-    import polars as pl
-
-    if search:
-        frame = frame.filter(pl.col("option").str.contains(search, literal=True))
-    if sort is not None:
-        if sort not in frame.columns:
-            raise ProblemError(422, f"`sort` must be one of {', '.join(frame.columns)}; got {sort!r}.")
-        return frame.sort(sort, descending=descending, nulls_last=True, maintain_order=True)
-    return frame.reverse() if descending else frame

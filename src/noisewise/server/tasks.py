@@ -1,4 +1,4 @@
-"""Things that take long, each computed by a process of its own, which can be cancelled."""
+"""Plans, reports and the like: each is computed by a process, and cancelled when nobody waits for it."""
 
 import asyncio
 import json
@@ -9,12 +9,27 @@ import sys
 import time
 from collections import OrderedDict
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, Response
 
 from noisewise.core.remarks import heard_progress
 from noisewise.core.text import printable
+from noisewise.server.answers import (
+    REFUSALS,
+    UNCHANGED,
+    AnyObject,
+    StudyName,
+    Viewer,
+    answer,
+    etag_of,
+    name_in,
+    unchanged,
+)
+from noisewise.server.auth.roles import Role, Visitor
+from noisewise.server.bodies import JsonBodyRoute
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
 from noisewise.server.worker import REFUSED as REASONS
@@ -23,6 +38,9 @@ from noisewise.study.stores.address import MEMORY
 from noisewise.study.study import Study
 
 LOG = logging.getLogger("noisewise.server")
+TASKS = APIRouter(tags=["long work"], route_class=JsonBodyRoute, responses=REFUSALS)
+#: Seconds between two looks whether who asked is still there.
+LOOK = 0.5
 #: How many are computed at a time, wait, and are kept; and the seconds that one may take.
 AT_ONCE, MOST_WAITING, MOST_KEPT, SECONDS = 2, 32, 64, 900.0
 #: Tasks under way of one token.
@@ -50,59 +68,26 @@ class LongTask:
         self.began = time.monotonic()
         self.ended: float | None = None
         self.over = asyncio.Event()
-        self.loop = asyncio.get_running_loop()
-        self._news = asyncio.Event()
         self.waiting = 0  # requests that wait for it
         self.by_request = False  # whether it was begun by such a request, and ends with the last of them
         self.runner: asyncio.Task[None] | None = None
 
-    def begin(self) -> None:
-        """Its turn has come."""
-        self.state = RUNNING
-        self._tell()
-
-    def note(self, progress: dict[str, Any]) -> None:
-        """It is so far."""
-        self.progress = progress
-        self._tell()
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return (time.monotonic() if self.ended is None else self.ended) - self.began
 
     def end(self, state: str) -> None:
         """It is over."""
         if self.state not in ENDED:
-            self.state, self.ended = state, time.monotonic()
+            self.state, self.ended, self.progress = state, time.monotonic(), None
             self.over.set()
-            self._tell()
-
-    def _tell(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
 
     async def ends_within(self, seconds: float) -> bool:
         """Wait for its end, at most so long; whether it has come."""
         with suppress(TimeoutError):
             return await asyncio.wait_for(self.over.wait(), seconds)
         return False
-
-    async def news(self, seconds: float) -> bool:
-        """Wait until there is something new, at most so long; whether there is."""
-        with suppress(TimeoutError):
-            return await asyncio.wait_for(self._news.wait(), seconds)
-        return False
-
-    def to_plain(self) -> dict[str, Any]:
-        """For programs."""
-        now = time.monotonic() if self.ended is None else self.ended
-        return {
-            "id": self.id,
-            "kind": self.kind,
-            "study": self.study,
-            "state": self.state,
-            "seconds": round(now - self.began, 3),
-            "progress": None if self.state in ENDED else self.progress,
-            "event": self.event,
-            "refusal": self.refusal,
-            "result": self.result,
-        }
 
 
 class LongTasks:
@@ -123,12 +108,6 @@ class LongTasks:
     def all(self) -> list[LongTask]:
         """Those that are under way, and those that are remembered."""
         return list(self._tasks.values())
-
-    def find(self, id: str) -> LongTask:
-        """A task that was begun here."""
-        if id not in self._tasks:
-            raise ProblemError(404, "there is no such task; those that ended long ago are forgotten.")
-        return self._tasks[id]
 
     def begin(
         self,
@@ -186,6 +165,13 @@ class LongTasks:
         task.runner = asyncio.create_task(self._run(task))
         return task
 
+    async def cancel_for(self, visitor: Visitor, id: str) -> None:
+        """Stop what this visitor began; owners may stop what others began."""
+        task = self._tasks.get(id)
+        if task is None or (task.token != visitor.token and visitor.role != Role.OWNER):
+            raise ProblemError(404, "there is no such task; those that ended long ago are forgotten.")
+        await self.cancel(task)
+
     async def cancel(self, task: LongTask) -> None:
         """Stop it; what it computed is lost."""
         if task.runner is not None and task.state not in ENDED:
@@ -201,7 +187,7 @@ class LongTasks:
     async def _run(self, task: LongTask) -> None:
         try:
             async with self._turns[task.kind == REPORT]:
-                task.begin()
+                task.state = RUNNING
                 found = await asyncio.wait_for(self._answer(task), SECONDS)
             if "refusal" in found:
                 task.refusal = found.pop("refusal")
@@ -244,7 +230,7 @@ class LongTasks:
                 found: dict[str, Any] = json.loads(line)
                 if "doing" not in found:
                     return found
-                task.note(found)
+                task.progress = found
             return {"refusal": "the worker ended without an answer; the server's log may say why."}
         finally:
             if process.returncode is None:
@@ -256,10 +242,10 @@ class LongTasks:
         """For a store that no other process can open: it cannot be stopped, only left alone."""
         if task.kind == VERIFY:
             return {"result": verdict_on(self._studies.storage, task.study), "event": None}
-        study, loop = Study(self._studies.storage, task.study), task.loop
+        study = Study(self._studies.storage, task.study)
 
         def watch(doing: str, done: int, of: int) -> None:
-            loop.call_soon_threadsafe(task.note, {"doing": doing, "done": done, "of": of})
+            task.progress = {"doing": doing, "done": done, "of": of}
 
         try:
             with heard_progress(watch):
@@ -267,3 +253,86 @@ class LongTasks:
             return {"result": found, "event": study.n_events}
         except REASONS as problem:
             return refusal_of(problem)
+
+
+async def computed(
+    request: Request, study: str, visitor: Visitor, kind: str, said: dict[str, Any]
+) -> Response:
+    """The answer to who waits for it."""
+    studies: OpenStudies = request.app.state.studies
+    name = name_in(study)
+    number = await run_in_threadpool(studies.number, name)
+    if (same := unchanged(request, number)) is not None:
+        return same
+    task = await awaited(request, name, visitor, kind, said)
+    return answer({"study": task.study, "event": task.event, **task.result}, event=task.event)
+
+
+async def awaited(
+    request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any], *, afresh: bool = False
+) -> LongTask:
+    """Compute something while who asks is there; whoever goes away cancels what nobody else waits for."""
+    tasks: LongTasks = request.app.state.tasks
+    number = await run_in_threadpool(request.app.state.studies.number, name)
+    known = tasks.all()
+    # Many may open one link to a report: they wait for the same one.
+    task = tasks.begin(kind, name, number, said, visitor.token, shared=kind == REPORT, afresh=afresh)
+    task.by_request = task.by_request or task not in known
+    task.waiting += 1
+    try:
+        while not await task.ends_within(LOOK):
+            if await request.is_disconnected():
+                break
+    finally:
+        task.waiting -= 1
+        if task.state not in ENDED and not task.waiting and task.by_request:
+            await tasks.cancel(task)
+    if task.state == CANCELLED:
+        raise ProblemError(409, f"the {kind} was cancelled.")
+    if task.state != DONE:
+        raise ProblemError(422, task.refusal or f"there is no {kind}.", **task.problem)
+    return task
+
+
+@TASKS.get("/studies/{study}/verify", response_model=AnyObject)
+async def verify_hashes(request: Request, study: StudyName, visitor: Viewer) -> Response:
+    """Compute every hash of the log afresh, and name the first event that does not fit."""
+    task = await awaited(request, name_in(study), visitor, VERIFY, {}, afresh=True)
+    return answer({"study": task.study, **task.result})
+
+
+@TASKS.get(
+    "/studies/{study}/report.html",
+    response_class=HTMLResponse,
+    responses={**UNCHANGED, 200: {"content": {"text/html": {}}, "description": "The report."}},
+)
+async def report(
+    request: Request,
+    study: StudyName,
+    visitor: Viewer,
+    plan: Annotated[bool, Query(description="Also forecast how many more it takes.")] = False,
+    download: Annotated[bool, Query(description="Save it instead of showing it.")] = False,
+) -> Response:
+    """Everything about a study as one page that needs neither a network nor scripts."""
+    return await report_page(request, name_in(study), visitor, plan=plan, download=download)
+
+
+async def report_page(
+    request: Request, name: str, visitor: Visitor, *, plan: bool = False, download: bool = False
+) -> Response:
+    """The report of a study as a page."""
+    from noisewise.study.report.elements import content_policy
+
+    studies: OpenStudies = request.app.state.studies
+    number = await run_in_threadpool(studies.number, name)
+    if (same := unchanged(request, number)) is not None:
+        return same
+    task = await awaited(request, name, visitor, REPORT, {"plan": True} if plan else {})
+    headers = {
+        "Content-Security-Policy": f"{content_policy()}; frame-ancestors 'none'",
+        "ETag": etag_of(task.event or 0),
+        "Cache-Control": "private, no-cache",
+    }
+    if download:
+        headers["Content-Disposition"] = 'attachment; filename="report.html"'
+    return HTMLResponse(task.result, headers=headers)

@@ -213,7 +213,9 @@ def answer(
         table=table_of_options,
         notes=tuple(notes),
         next_steps=tuple(_next_steps(study, certificate, reading, counts)),
-        command=_command(source, table.flags, certificate, goal or ("min" if less else None), eps, confidence)
+        command=_command(
+            source, table.flags, certificate, goal or ("min" if less else None), eps, confidence, study
+        )
         if source
         else "",
         study=study,
@@ -406,6 +408,7 @@ def _command(
     goal: str | None,
     eps: float | str | None,
     confidence: float,
+    study: Study,
 ) -> str:
     """The command that makes the table a study; where eps is not known one is proposed."""
     name = f"{Path(source.partition('#')[0]).stem}.db"
@@ -413,6 +416,8 @@ def _command(
     bound = certificate.bound if math.isfinite(certificate.bound) else 0.0
     close = f"{bound or 0.1 * certificate.spread or 1.0:.1g}" if eps is None else eps
     said = [("--goal", goal), ("--eps", close), ("--confidence", None if confidence == 0.95 else confidence)]
+    if study.specification.extra_scatter is not None:
+        said.append(("--errors", f"extra={study.specification.extra_scatter}"))
     for flag, given in said:
         parts += [] if given is None else [flag, f"{given}"]
     return shlex.join(parts)

@@ -120,10 +120,20 @@ class Study(Measuring):
         self._catch_up()
         return self._state.open_jobs(self._clock())
 
-    def certificate(self) -> Certificate:
-        """Which option to take now, how far it can be from the best, and what that rests on."""
+    def certificate(self, *, cheapest: bool = False) -> Certificate:
+        """Which option to take now, how far it can be from the best, and what that rests on.
+
+        Args:
+            cheapest: Whether to say as well which options are certainly within eps of the best, which are
+                not, and which of the former costs least: see `Certificate.good_enough`.
+        """
         self._catch_up()
-        return self._judge()[1].of(self)
+        certificate = self._judge()[1]
+        if cheapest:
+            from noisewise.study.certificates.good_enough import find_good_enough
+
+            certificate = replace(certificate, good_enough=find_good_enough(self._now(), certificate))
+        return certificate.of(self)
 
     def check(self) -> Check:
         """Whether the measurements fit the model and their own error bars, and what to do if not."""

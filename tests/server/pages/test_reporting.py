@@ -1,4 +1,4 @@
-"""The report as a page: made by a worker, opened, downloaded; links to it are made, listed and revoked."""
+"""The report as a page: made by a worker, opened and downloaded."""
 
 import re
 
@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 from tests.support.held_worker import HeldWorker
 from tests.support.waiting import wait_until
 from tests.support.web_pages import HTML, address_of, token_in
-from tests.support.web_stores import guarded_app, small_study
+from tests.support.web_stores import small_study
 
 import noisewise as nw
 from noisewise.server.app import make_app
@@ -21,45 +21,6 @@ def client(place, tmp_path):
     app = make_app(place, tokens=TokenFile(tmp_path / "team.db.tokens"))
     with TestClient(app, base_url="http://127.0.0.1", headers=HTML) as opened:
         yield opened
-
-
-def send(client, study, form, **fields):
-    fields["csrf_token"] = token_in(client.get(address_of(study, "report")))
-    return client.post(address_of(study, form), data=fields, follow_redirects=False)
-
-
-def test_a_link_shows_the_report_until_it_is_revoked(client):
-    assert "No link is valid now." in client.get(address_of("reached", "report")).text
-    made = send(client, "reached", "share", name="the <reviewers>")
-    assert made.status_code == 200
-    secret = re.search(r'href="\.\./\.\./share/(nws_[\w-]+)"', made.text)[1]
-    assert "the &lt;reviewers&gt;" in made.text
-    assert client.get(f"/share/{secret}").status_code == 200
-    listed = client.get(address_of("reached", "report")).text
-    assert secret not in listed
-    assert "the &lt;reviewers&gt;" in listed
-    assert "the &lt;reviewers" not in client.get(address_of("going", "report")).text
-    id = re.search(r'name="id" value="([^"]+)"', listed)[1]
-    assert send(client, "going", "unshare", id=id).status_code == 404
-    assert send(client, "reached", "unshare", id=id).status_code == 303
-    assert client.get(f"/share/{secret}").status_code == 404
-
-
-def test_a_link_needs_somebody_whom_it_is_for(client):
-    for name in ("", "  ", "a\u200bb"):
-        answer = send(client, "reached", "share", name=name)
-        assert answer.status_code == 422
-        assert "No link is valid now." in answer.text
-
-
-def test_only_owners_see_links(tmp_path):
-    app, secrets = guarded_app(tmp_path)
-    with TestClient(app, base_url="http://localhost", headers=HTML) as client:
-        client.post("/session", data={"token": secrets["worker"], "next": "/"})
-        page = client.get("/s/tea/report")
-        assert page.status_code == 200
-        assert "Links to the report" not in page.text
-        assert client.post("/s/tea/share", data={"name": "me"}).status_code == 403
 
 
 def test_the_report_is_made_when_it_is_asked_for(client, tmp_path, monkeypatch):
@@ -88,7 +49,7 @@ def test_what_is_computed_for_a_page_is_cancelled(client, tmp_path, monkeypatch)
     fields = {"task": task, "back": "report", "csrf_token": token_in(page)}
     gone = client.post(address_of("going", "cancel"), data=fields, follow_redirects=False)
     assert gone.headers["location"] == "report"
-    assert client.app.state.tasks.find(task).state == "cancelled"
+    assert [one.state for one in client.app.state.tasks.all()] == ["cancelled"]
 
 
 def test_progress_is_told_as_a_share():

@@ -13,7 +13,7 @@ from noisewise.study.telling.numbers import read_value
 
 
 def read(noise_floor=None, **given):
-    return read_measured(given, noise_floor=noise_floor, where="", lease="")
+    return read_measured(given, noise_floor=noise_floor, where="")
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_a_noise_floor_raises_what_is_below_it():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"value": 1, "se": -0.3}, "`se=-0.3` is not a standard error, which is above 0. Did the columns"),
-        ({"value": 1, "se": math.nan}, "`se=nan` is not a standard error"),
-        ({"value": 1, "se": math.inf}, "`se=inf` is not a standard error"),
+        ({"value": 1, "se": -0.3}, "`se` must be a finite number above 0; got -0.3."),
+        ({"value": 1, "se": math.nan}, "`se` must be a finite number"),
+        ({"value": 1, "se": math.inf}, "`se` must be a finite number"),
         ({"value": 1, "se": "0.3"}, "`se` must be a number; got '0.3'"),
         ({"value": 1, "var": -1.0}, "`var=-1.0` is not a variance"),
         (
@@ -108,12 +108,12 @@ def test_a_noise_floor_raises_what_is_below_it():
         ({"value": 1, "se": 1, "level": 0.9}, "`level=` goes with `ci="),
         ({"value": 1, "ci": (2, 3)}, r"`ci=\(2, 3\)` must contain the value 1"),
         ({"value": 1, "se": 0.1, "var": 0.01}, r"give exactly one of se, var.* \(got se, var\)"),
-        ({"values": [1.0, math.nan]}, "value is NaN"),
+        ({"values": [1.0, math.nan]}, "`value` must be a finite number; got nan"),
         ({"value": 1, "values": [1.0, 2.0]}, "brings its own value"),
         ({"successes": 3}, "`successes=` and `trials=` go together"),
         ({"successes": 5, "trials": 4}, "`successes=5` cannot exceed `trials=4`"),
         ({"value": 0.5, "successes": 2, "trials": 4}, "bring their own value"),
-        ({"value": math.inf, "se": 1}, "value is inf"),
+        ({"value": math.inf, "se": 1}, "`value` must be a finite number; got inf"),
     ],
 )
 def test_nonsense_is_refused_in_a_sentence(given, message):

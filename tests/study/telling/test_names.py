@@ -58,6 +58,8 @@ def test_leading_zeros_make_different_names():
     study = nw.create_study(options=["7", "007"], eps=0.1)
     assert study.options == ["7", "007"]
     assert look_alikes(["7", "007", "07"]) == []
+    assert look_alikes(["A", "\u0410"]) == [("A", "\u0410")]  # Cyrillic
+    assert look_alikes(["5 mg", "5 \u03bcg"]) == []
 
 
 @pytest.mark.parametrize("unseen", ["\u200b", "\ufeff", "\u00ad", "\u2060"])

@@ -1,4 +1,4 @@
-"""Tokens of people and programs, and of shared reports: a file of hashes beside the store.
+"""Tokens of people and programs: a file of hashes beside the store.
 
 The file is lines of JSON to which lines are appended: a token, or that one was revoked. It holds SHA-256 of
 the secrets, which are 256 random bits, so that nobody can get in who can read it. It is no part of the store:
@@ -21,27 +21,22 @@ from noisewise.core.text import check_text
 from noisewise.server.auth.roles import ROLES
 
 #: How a token begins, so that programs that look for leaked secrets can know it.
-PREFIX, SHARE_PREFIX = "nw_", "nws_"
-SHAPE = re.compile(r"nws?_[A-Za-z0-9_-]{43}")
+PREFIX = "nw_"
+SHAPE = re.compile(r"nw_[A-Za-z0-9_-]{43}")
 #: One of them in a text, also if something was cut off.
-FOUND = re.compile(r"(nws?_)[A-Za-z0-9_-]{8,}")
+FOUND = re.compile(r"(nw_)[A-Za-z0-9_-]{8,}")
 ENDING = ".tokens"
 
 
 class Token(NamedTuple):
-    """What is kept of a token, or of a link that shows one report."""
+    """What is kept of a token."""
 
     id: str
     name: str  # who has it; what they tell is by them
-    role: str  # or "share"
+    role: str
     sha256: str
     at: float  # when it was made, in seconds since 1970
-    study: str | None = None  # the study whose report is shared, by the name that it had then
-    mark: str | None = None  # by which that study is known, whatever it is called now
     revoked: float | None = None
-
-
-SHARE = "share"
 
 
 class TokenFile:
@@ -57,22 +52,19 @@ class TokenFile:
         """Make a token; its secret is returned here and nowhere else."""
         name = check_text("name", name)
         check_choice("role", role, tuple(ROLES))
-        if any(token.name == name for token in self.tokens() if token.role != SHARE):
+        if any(token.name == name for token in self.tokens()):
             raise ValueError(
                 f"`name` must be new among the tokens; there is one of {name!r}: revoke it first."
             )
-        return self._make(name, role, PREFIX)
-
-    def share(self, name: str, study: str, mark: str | None = None) -> tuple[Token, str]:
-        """Make the secret of a link that shows the report of a study, and nothing else."""
-        return self._make(check_text("name", name), SHARE, SHARE_PREFIX, study, mark)
+        secret = PREFIX + secrets.token_urlsafe(32)
+        token = Token(f"t-{secrets.token_hex(4)}", name, role, hash_of(secret), time.time())
+        self._append({key: value for key, value in token._asdict().items() if value is not None})
+        return token, secret
 
     def revoke(self, which: str) -> Token:
         """Let a token, by its id or the name of who has it, be valid no longer."""
         valid = self.tokens()
-        found = [token for token in valid if token.id == which] or [
-            token for token in valid if token.name == which and token.role != SHARE
-        ]
+        found = [token for token in valid if which in (token.id, token.name)]
         if not found:
             known = [name for token in valid for name in (token.id, token.name)]
             raise ValueError(f"there is no valid token {which!r}.{nearest(which, known)}")
@@ -98,15 +90,6 @@ class TokenFile:
     def is_valid(self, id: str) -> bool:
         """Whether a token has not been revoked meanwhile."""
         return any(token.id == id for token in self.tokens())
-
-    def _make(
-        self, name: str, role: str, prefix: str, study: str | None = None, mark: str | None = None
-    ) -> tuple[Token, str]:
-        secret = prefix + secrets.token_urlsafe(32)
-        token = Token(f"t-{secrets.token_hex(4)}", name, role, hash_of(secret), time.time(), study, mark)
-        kept = {key: value for key, value in token._asdict().items() if value is not None}
-        self._append(kept)
-        return token, secret
 
     def _append(self, line: dict[str, Any]) -> None:
         # One write to a file that is open for appending is whole, also beside those of other processes.
@@ -145,8 +128,7 @@ class TokenFile:
                     found[hash] = found[hash]._replace(revoked=float(plain["at"]))
                     continue
                 token = Token(**plain)
-                if token.role != SHARE:
-                    check_choice("role", token.role, tuple(ROLES))
+                check_choice("role", token.role, tuple(ROLES))
             except (ValueError, KeyError, TypeError) as problem:
                 raise ValueError(
                     f"line {number} of {str(self.path)!r} is no token ({problem}); mend or remove that line."
@@ -168,7 +150,7 @@ def _is_cut_off(line: str) -> bool:
 
 
 def without_tokens(text: str) -> str:
-    """A text without the secrets of tokens and links, for logs."""
+    """A text without the secrets of tokens, for logs."""
     return FOUND.sub(lambda found: f"{found[1]}...", text)
 
 

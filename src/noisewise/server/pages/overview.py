@@ -5,7 +5,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,114 +21,31 @@ from noisewise.study.report.figures import drawn_course, options_figure, residua
 from noisewise.study.report.intervals import View, view_of
 from noisewise.study.study import Study
 
-#: Seconds that one look may take, and after how many measurements the bound is computed at most.
-SECONDS, MOST = 0.1, 60
+#: Seconds for the course of the bound, and after how many measurements it is computed at most.
+SECONDS, MOST = 0.2, 40
 
 
-class CourseSoFar:
-    """Bounds by the number of measurements after which they hold."""
+def course_so_far(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
+    """Compute how the bound fell, after some of the measurements, for as long as a page may take.
 
-    def __init__(self) -> None:
-        self._known: dict[int, float] = {}
-        self._stands_on: Any = None
-        #: Whether the next look will know more.
-        self.unfinished = False
-
-    def brought_up(
-        self, analysis: Analysis, certificate: Certificate, seconds: float = SECONDS
-    ) -> pl.DataFrame:
-        """What is known by now: columns measurement, bound, quiet, as `report.figures.course_of` gives them.
-
-        Args:
-            analysis: The fits.
-            certificate: Of the same moment.
-            seconds: After how long to leave the rest for the next look.
-        """
-        count = int(analysis.columns.value.size)
-        stands_on = _stands_on(analysis)
-        if stands_on != self._stands_on:
-            self._known, self._stands_on = {}, stands_on
-        self.unfinished = False
-        if not certificate.may_show_bounds or not count or certificate.once:
-            return _frame({}, analysis)
-        self._known[count] = certificate.bound
-        until = time.monotonic() + seconds
-        while (place := self._next(count)) is not None:
-            self._known[place] = bound_after(analysis, place)
-            if time.monotonic() > until:
-                break
-        self.unfinished = self._next(count) is not None
-        self._thin()
-        return _frame(self._known, analysis)
-
-    @property
-    def begins_at(self) -> int | None:
-        """After how many measurements there is a bound for the first time; None: that is not known yet."""
-        first = min((place for place, bound in self._known.items() if math.isfinite(bound)), default=None)
-        return first if first is not None and (first == 1 or first - 1 in self._known) else None
-
-    def _next(self, count: int) -> int | None:
-        """After how many measurements to look next: first where bounds begin, then evenly from there on.
-
-        There is no bound before every option was measured, or linked with the others. Halving finds the place
-        in a few looks.
-        """
-        known = self._known
-        bounded = [place for place, bound in known.items() if math.isfinite(bound)]
-        if not bounded:
-            return None
-        first = min(bounded)
-        none_at = max((place for place in known if place < first), default=0)
-        if first - none_at > max(1, count // (4 * MOST)):
-            return (first + none_at) // 2
-        return next((place for place in _places(first, count) if not self._near(place, count)), None)
-
-    def _near(self, place: int, count: int) -> bool:
-        """Whether the bound is known after so many, or nearly: a study that goes on has other even steps."""
-        reach = count // (4 * MOST)
-        return any(near in self._known for near in range(place - reach, place + reach + 1))
-
-    def _thin(self) -> None:
-        """Forget every other early point where there are many more than can be drawn."""
-        if len(self._known) > 10 * MOST:
-            places = sorted(self._known)
-            self._known = {place: self._known[place] for place in [*places[:-MOST:2], *places[-MOST:]]}
-
-
-def _stands_on(analysis: Analysis) -> Any:
-    """What all bounds so far depend on besides the measurements in their order."""
-    state = analysis.state
-    return (
-        tuple(state.ids) if len(state.ids) < 1000 else len(state.ids),
-        tuple(sorted(state.excluded)),
-        tuple(state.voided),
-        sum(map(len, state.superseded.values())),
-        state.model,
-        state.looks,
-    )
-
-
-def _places(first: int, count: int) -> list[int]:
-    """Numbers of measurements to look after: coarse ones first, then those between."""
-    many = min(count - first + 1, MOST)
-    wanted = np.unique(np.linspace(first, count, many).round().astype(int))[::-1]
-    order: list[int] = []
-    step = 1 << max(0, int(wanted.size).bit_length() - 1)
-    while step:
-        order += [int(one) for one in wanted[::step] if int(one) not in order]
-        step //= 2
-    return order
-
-
-def _frame(known: dict[int, float], analysis: Analysis) -> pl.DataFrame:
-    places = sorted(place for place, bound in known.items() if math.isfinite(bound))
+    The columns are those of `report.figures.course_of`: measurement, bound, quiet.
+    """
+    known, count = {}, int(analysis.columns.value.size)
+    if certificate.may_show_bounds and count and not certificate.once:
+        known[count] = certificate.bound
+        places = np.unique(np.linspace(1, count, min(count, MOST)).round().astype(int))[::-1].tolist()
+        until = time.monotonic() + SECONDS
+        for place in dict.fromkeys(place for step in (16, 4, 1) for place in places[::step]):
+            if place not in known and time.monotonic() < until:
+                known[place] = bound_after(analysis, place)
+    finite = {place: known[place] for place in sorted(known) if math.isfinite(known[place])}
     sigma = analysis.sigmas.estimated
     quiet = sigma <= QUIET * np.median(sigma) if sigma.size else np.zeros(0, dtype=bool)
     return pl.DataFrame(
         {
-            "measurement": places,
-            "bound": [known[place] for place in places],
-            "quiet": [bool(quiet[place - 1]) for place in places],
+            "measurement": list(finite),
+            "bound": list(finite.values()),
+            "quiet": [bool(quiet[place - 1]) for place in finite],
         },
         schema={"measurement": pl.Int64, "bound": pl.Float64, "quiet": pl.Boolean},
     )
@@ -163,7 +80,6 @@ class Overview(NamedTuple):
     """What the page shows below the certificate."""
 
     course: str  # SVG, or empty
-    unfinished: bool  # whether the next look will draw more of it
     no_course: str  # why there is no chart
     residuals: str  # SVG, where the certificate is withheld
     intervals: str  # a table with pictures
@@ -183,7 +99,6 @@ def at_once(what: str, make: Callable[[], Made]) -> Made:
 def overview_of(
     study: Study,
     certificate: Certificate,
-    course: CourseSoFar,
     remembered: Remembering = at_once,
     *,
     suggest: bool = True,
@@ -193,13 +108,11 @@ def overview_of(
     Args:
         study: The study.
         certificate: Of this moment.
-        course: How its bound fell, as far as that was computed.
         remembered: Makes what follows from the log alone, or finds what was made before.
         suggest: Whether to look for what to measure next, which takes long where there are many options.
     """
     analysis = study.analysis()
-    known = course.brought_up(analysis, certificate)
-    fallen = _course(known, certificate, course.begins_at)
+    fallen = remembered("course", lambda: _course(course_so_far(analysis, certificate), certificate))
     jobs, why_none = (
         remembered(suggested_as(study), lambda: suggestions(study, certificate)) if suggest else ([], "")
     )
@@ -207,7 +120,6 @@ def overview_of(
     misfit = bool(certificate.withheld) and degrees_of_freedom(analysis) > 0
     return Overview(
         course=fallen,
-        unfinished=course.unfinished,
         no_course="" if fallen else _no_course(certificate),
         residuals=residuals_figure(analysis) if misfit else "",
         intervals=intervals,
@@ -268,22 +180,14 @@ def job_row(job: Job) -> JobRow:
     return JobRow(job.id, emphasised(why, [job.option]), where, short_time(job.expires), job.by, job.what)
 
 
-def _course(known: pl.DataFrame, certificate: Certificate, begins_at: int | None) -> str:
+def _course(known: pl.DataFrame, certificate: Certificate) -> str:
     if len(known) < 2 or not (known["bound"] > 0.0).any():
         return ""
     scale = replace(certificate.value_scale, unit=certificate.unit)
+    some = f"Computed after {len(known):,} of {certificate.n_measurements:,} measurements."
     return drawn_course(
-        known, scale, certificate.eps, _not_drawn(len(known), certificate.n_measurements, begins_at)
+        known, scale, certificate.eps, some if len(known) < certificate.n_measurements else ""
     )
-
-
-def _not_drawn(drawn: int, count: int, begins_at: int | None) -> str:
-    """What a chart of bounds leaves out: before the first there is none, and of many some are computed."""
-    before = f"There is no bound before measurement {begins_at:,}." if begins_at and begins_at > 1 else ""
-    of = count + 1 - (begins_at or 1)
-    since = " since then" if before else ""
-    some = f"It was computed after {drawn:,} of {of:,} measurements{since}." if drawn < of else ""
-    return " ".join(part for part in (before, some) if part)
 
 
 def _no_course(certificate: Certificate) -> str:

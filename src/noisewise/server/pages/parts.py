@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from noisewise.core.text import duration, moment
+from noisewise.core.text import duration
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import IN_WORDS, NOTHING, REACHED, UNBOUNDED, WITHHELD
 
@@ -17,11 +17,6 @@ def since(at: float | None, now: float) -> str:
         return "no event yet"
     seconds = now - at
     return "just now" if seconds < 60.0 else f"{duration(seconds)} ago"
-
-
-def day_and_time(at: float) -> str:
-    """A moment with its day, in UTC."""
-    return f"{moment(at):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def short_time(at: datetime) -> str:

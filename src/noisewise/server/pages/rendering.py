@@ -2,8 +2,6 @@
 
 import hashlib
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
 from http import HTTPStatus
@@ -25,8 +23,6 @@ from noisewise.server.auth.roles import Role, visitor_of
 
 #: The field with the number, and the longest that one can be.
 ONCE, LONGEST = "once", 40
-#: Forms of which is remembered where they led to.
-MOST_SENT = 10_000
 
 
 def new_number() -> str:
@@ -42,26 +38,6 @@ def key_of(request: Request, form: Mapping[str, str]) -> str | None:
     said = sorted((name, text) for name, text in form.items() if name != CSRF_FIELD)
     whose = visitor_of(request).token or ""
     return hashlib.sha256(repr(("form", whose, request.url.path, said)).encode(errors="replace")).hexdigest()
-
-
-class SentForms:
-    """Where forms led to, by their keys."""
-
-    def __init__(self) -> None:
-        self._places: OrderedDict[str, str] = OrderedDict()
-        self._changing = threading.Lock()
-
-    def keep(self, key: str, place: str) -> None:
-        """Remember one."""
-        with self._changing:
-            self._places[key] = place
-            while len(self._places) > MOST_SENT:
-                self._places.popitem(last=False)
-
-    def place(self, key: str) -> str:
-        """Where it led to; the first page of the study if that was before a restart."""
-        with self._changing:
-            return self._places.get(key, "./")
 
 
 TEMPLATES = Path(__file__).parent / "templates"

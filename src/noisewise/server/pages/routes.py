@@ -1,7 +1,6 @@
-"""The pages to look at, and links to the report."""
+"""The pages to look at."""
 
 import asyncio
-import json
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -11,19 +10,16 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 
 from noisewise.core.text import counted
 from noisewise.server.answers import name_in
-from noisewise.server.auth.forms import read_form, texts_of
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.open_studies import SHORT_PATIENCE, OpenStudies
+from noisewise.server.pages.fields import sentence_of
 from noisewise.server.pages.log import LogReader
 from noisewise.server.pages.measurements import filled_for
 from noisewise.server.pages.outlook import plan_arguments, worth_in_pictures
-from noisewise.server.pages.parts import HELD, STOP, day_and_time
+from noisewise.server.pages.parts import HELD, STOP
 from noisewise.server.pages.rendering import rendered
 from noisewise.server.pages.shown import (
     EVENT_KINDS,
-    headline,
-    memory_of,
-    options_frame,
     shown_check,
     shown_measurements,
     shown_options,
@@ -33,16 +29,13 @@ from noisewise.server.pages.shown import (
     used,
 )
 from noisewise.server.pages.studies import (
-    Side,
     StudyRow,
     busy_row,
-    compare,
     studies_page,
     study_row,
     unreadable_row,
 )
 from noisewise.server.problems import ProblemError
-from noisewise.server.shares import Sharing, list_shares, share, unshare
 from noisewise.server.tasks import DONE, ENDED, WAITING, LongTasks
 from noisewise.study.log.events import numbers_of
 from noisewise.study.report.elements import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
@@ -79,10 +72,9 @@ async def begun(
     await asyncio.sleep(0)  # its turn may come at once
     if task.state not in ENDED and not tasks.starts_processes:
         await asyncio.wait([asyncio.ensure_future(task.over.wait())], timeout=AT_ONCE)
-    told = task.to_plain()
-    doing, share = _progress(told.get("progress"), waiting=task.state == WAITING)
+    doing, share = _progress(task.progress, waiting=task.state == WAITING)
     return TaskShown(
-        task.id, task.state not in ENDED, int(told["seconds"]), doing, share,
+        task.id, task.state not in ENDED, int(task.seconds), doing, share,
         task.result if task.state == DONE else None, task.refusal or "",
     )  # fmt: skip
 
@@ -95,17 +87,8 @@ def _progress(told: dict[str, Any] | None, *, waiting: bool) -> tuple[str, float
     return str(told.get("doing", "")), round(100.0 * min(1.0, done / of), 1) if of > 1 else None
 
 
-async def stopped(request: Request, visitor: Visitor, id: str) -> None:
-    """Stop what this visitor began; owners may stop what others began."""
-    tasks: LongTasks = request.app.state.tasks
-    task = tasks.find(id)
-    if task.token != visitor.token and visitor.role != Role.OWNER:
-        raise ProblemError(404, "there is no such task.")
-    await tasks.cancel(task)
-
-
 PAGES = APIRouter(include_in_schema=False)
-VIEWER, OWN = Depends(needs(Role.VIEWER)), Depends(needs(Role.OWNER))
+VIEWER = Depends(needs(Role.VIEWER))
 LOOK = [VIEWER]
 #: After how many measurements the bound is computed for the page of what was worth most.
 LOOKS = 8
@@ -155,28 +138,6 @@ def _row(request: Request, studies: OpenStudies, name: str) -> StudyRow:
         return unreadable_row(name, str(problem.args[0]) if problem.args else str(problem))
 
 
-@PAGES.get("/compare", dependencies=LOOK)
-def two_studies(request: Request) -> HTMLResponse:
-    """Two studies side by side."""
-    studies, query = studies_of(request), dict(request.query_params)
-    chosen = [query.get("a", ""), query.get("b", "")]
-    context: dict[str, Any] = {"names": studies.names(), "query": query, "problem": "", "page": None}
-    if not all(chosen):
-        return rendered(request, "compare.html", **context)
-    sides, frames = [], []
-    try:
-        for name in chosen:
-            with studies.use(name) as study:
-                frames.append(options_frame(request, study))
-                sides.append(
-                    Side(name, headline(request, study), study.n_measurements, len(study.options),
-                         study.specification.unit)
-                )  # fmt: skip
-    except ProblemError as problem:
-        return rendered(request, "compare.html", problem.status_code, **context | {"problem": problem.detail})
-    return rendered(request, "compare.html", **context | {"page": compare(sides, frames, query)})
-
-
 @PAGES.get("/s/{study}", dependencies=LOOK)
 def with_slash(request: Request, study: str) -> RedirectResponse:
     """A study's pages are below it, so its address needs its last stroke; relative, as all are."""
@@ -186,7 +147,7 @@ def with_slash(request: Request, study: str) -> RedirectResponse:
 @PAGES.get("/s/{study}/now", dependencies=LOOK)
 def version_of_one(request: Request, study: str) -> PlainTextResponse:
     """The number of the last event, for pages that poll."""
-    number = studies_of(request).number(name_in(study))
+    number = studies_of(request).number(name_in(study), patience=SHORT_PATIENCE)
     return PlainTextResponse(str(number), headers={"Cache-Control": "no-store"})
 
 
@@ -256,7 +217,7 @@ async def plan(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLR
         if query.get("do") == "plan":
             task = await begun(request, study, visitor, "plan page", plan_arguments(query))
     except (ValueError, KeyError, TypeError) as problem:
-        shown["plan_problem"] = str(problem.args[0]) if problem.args else str(problem)
+        shown["plan_problem"] = sentence_of(problem)
 
     def page() -> HTMLResponse:
         with used(request, study) as opened:
@@ -273,7 +234,9 @@ async def worth(request: Request, study: str, visitor: Visitor = VIEWER) -> HTML
         with used(request, study) as opened:
             if max(opened.n_measurements, len(opened.options)) > SMALL:
                 return None
-            made = memory_of(request).of(opened, "worth", lambda: worth_in_pictures(opened.worth(LOOKS)))
+            made = studies_of(request).remembered(
+                opened, "worth", lambda: worth_in_pictures(opened.worth(LOOKS))
+            )
             return TaskShown(result=made)
 
     task = await run_in_threadpool(small)
@@ -294,7 +257,7 @@ def log(request: Request, study: str) -> HTMLResponse:
         storage, name = studies_of(request).storage, opened.name
 
         def tells() -> list[int]:
-            return memory_of(request).of(opened, "tells", lambda: numbers_of(storage, name, "tell"))
+            return studies_of(request).remembered(opened, "tells", lambda: numbers_of(storage, name, "tell"))
 
         page = LogReader(opened, storage, tells).page(request.query_params, EVENT_KINDS)
         return study_page(request, opened, "log.html", "Log", page=page)
@@ -308,85 +271,16 @@ def overview(request: Request, study: str) -> HTMLResponse:
         return shown_overview(request, opened, message=made, message_kind=STOP)
 
 
-class ShareShown(NamedTuple):
-    """A link that is valid."""
-
-    id: str
-    name: str
-    made: str
-
-
 @PAGES.get("/s/{study}/report")
 async def report(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLResponse:
-    """The report: computed when it is asked for, then opened or downloaded; and its links."""
-    asked = request.query_params.get("do") == "report"
+    """The report: computed when it is asked for, then opened or downloaded."""
     planned = bool(request.query_params.get("plan"))
     task = NOT_ASKED
-    if asked:
+    if request.query_params.get("do") == "report":
         task = await begun(request, study, visitor, "report", {"plan": True} if planned else {})
-    told = STOP if request.query_params.get("revoked") else ""
-    return await _report_page(
-        request, study, visitor, task=task, planned=planned,
-        message="The link is valid no longer." if told else "", message_kind=told or HELD,
-    )  # fmt: skip
-
-
-@PAGES.post("/s/{study}/share")
-async def share_report(request: Request, study: str, visitor: Visitor = OWN) -> Response:
-    """Make a link; its address is shown here and nowhere else."""
-    studies_of(request).check_writable()
-    name = texts_of(await read_form(request)).get("name", "").strip()
-    if not name or len(name) > 1000:
-        why = "Say whom the link is for, in a few words: by that you know it again when you revoke it."
-        return await _report_page(request, study, visitor, message=why, status=422)
-    try:
-        made = await run_in_threadpool(share, request, study, Sharing(name=name), visitor)
-    except ValueError as problem:
-        return await _report_page(request, study, visitor, message=str(problem), status=422)
-    secret = str(_content(made)["path"]).rpartition("/")[2]
-    return await _report_page(request, study, visitor, secret=secret, shared_with=name)
-
-
-@PAGES.post("/s/{study}/unshare")
-async def unshare_report(request: Request, study: str, visitor: Visitor = OWN) -> Response:
-    """Let a link be valid no longer."""
-    studies_of(request).check_writable()
-    id = texts_of(await read_form(request)).get("id", "")
-    await run_in_threadpool(unshare, request, study, id, visitor)
-    return RedirectResponse("report?revoked=1#links", 303)
-
-
-async def _report_page(
-    request: Request, study: str, visitor: Visitor, *, secret: str = "", shared_with: str = "", **more: Any
-) -> HTMLResponse:
-    shown: dict[str, Any] = {
-        "task": NOT_ASKED,
-        "planned": False,
-        "secret": secret,
-        "shared_with": shared_with,
-    } | more
 
     def page() -> HTMLResponse:
-        links = _links(request, study, visitor)
         with used(request, study) as opened:
-            return study_page(request, opened, "report.html", "Report", links=links, **shown)
+            return study_page(request, opened, "report.html", "Report", task=task, planned=planned)
 
     return await run_in_threadpool(page)
-
-
-def _links(request: Request, study: str, visitor: Visitor) -> list[ShareShown] | None:
-    """The links that are valid, for owners; None: there can be none."""
-    if not visitor.may_correct:
-        return None
-    try:
-        rows = _content(list_shares(request, study, visitor))["shares"]
-    except ProblemError as problem:
-        if problem.status_code == 404:
-            raise
-        return None
-    return [ShareShown(row["id"], row["name"], day_and_time(row["made"])) for row in rows]
-
-
-def _content(answer: Response) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(bytes(answer.body))
-    return found

@@ -1,10 +1,7 @@
 """A page of one study: what all of them have on top, filled with what each shows."""
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 from fastapi import Request
@@ -13,60 +10,21 @@ from starlette.responses import HTMLResponse
 from noisewise.server.answers import name_in
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.pages.check import LONG, check_page
+from noisewise.server.pages.fields import fields_for
 from noisewise.server.pages.measurements import BESIDE, filled_with, kinds_for, measurements_page
 from noisewise.server.pages.options import options_page
-from noisewise.server.pages.overview import SLOW, CourseSoFar, overview_of, suggested_as
+from noisewise.server.pages.overview import SLOW, overview_of
 from noisewise.server.pages.parts import HELD, Headline, headline_of, since
-from noisewise.server.pages.rendering import SentForms, rendered
+from noisewise.server.pages.rendering import rendered
 from noisewise.server.pages.studies import question_of
 from noisewise.study.certificates.check import check_fit
 from noisewise.study.report.intervals import view_of
 from noisewise.study.study import Study
 
-#: Studies whose pages are remembered.
-MOST_REMEMBERED = 64
-Made = TypeVar("Made")
-
-
-class PageMemory:
-    """By study: what belongs to its present log, and the course of its bound, which outlives it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._by_name: OrderedDict[str, tuple[str, dict[str, Any], CourseSoFar]] = OrderedDict()
-
-    def course(self, study: Study) -> CourseSoFar:
-        """How the bound of a study fell, as far as it was computed."""
-        return self._entry(study)[2]
-
-    def of(self, study: Study, what: str, make: Callable[[], Made]) -> Made:
-        """Something that follows from the log alone; made anew when that goes on."""
-        made = self._entry(study)[1]
-        if what not in made:
-            made[what] = make()
-        found: Made = made[what]
-        return found
-
-    def knows(self, study: Study, what: str) -> bool:
-        """Whether something was made since the log went on."""
-        return what in self._entry(study)[1]
-
-    def _entry(self, study: Study) -> tuple[str, dict[str, Any], CourseSoFar]:
-        with self._lock:
-            head, name = study.head, study.name
-            entry = self._by_name.get(name)
-            if entry is None or entry[0] != head:
-                entry = self._by_name[name] = (head, {}, CourseSoFar() if entry is None else entry[2])
-            self._by_name.move_to_end(name)
-            while len(self._by_name) > MOST_REMEMBERED:
-                self._by_name.popitem(last=False)
-            return entry
-
-
 #: Options that a field offers as one types.
 MOST_OFFERED = 1000
 
-#: Kinds of events, which are those of the stream that pages listen to.
+#: Kinds of events.
 EVENT_KINDS = (
     "tell",
     "ask",
@@ -93,32 +51,14 @@ def used(request: Request, segment: str, *, write: bool = False) -> AbstractCont
     return studies_of(request).use(name_in(segment), write=write)
 
 
-def sent_forms(request: Request) -> SentForms:
-    """Where forms of this server's pages led to."""
-    state = request.app.state
-    if not hasattr(state, "sent_forms"):
-        state.sent_forms = SentForms()
-    found: SentForms = state.sent_forms
-    return found
-
-
-def memory_of(request: Request) -> PageMemory:
-    """What was computed for pages of this server."""
-    state = request.app.state
-    if not hasattr(state, "page_memory"):
-        state.page_memory = PageMemory()
-    found: PageMemory = state.page_memory
-    return found
-
-
 def headline(request: Request, study: Study) -> Headline:
     """The certificate on top of every page."""
-    return memory_of(request).of(study, "headline", lambda: headline_of(study.certificate()))
+    return studies_of(request).remembered(study, "headline", lambda: headline_of(study.certificate()))
 
 
 def options_frame(request: Request, study: Study) -> pl.DataFrame:
     """The table of options, which takes long to make where there are many."""
-    return memory_of(request).of(study, "options", lambda: study.frame("options"))
+    return studies_of(request).remembered(study, "options", lambda: study.frame("options"))
 
 
 def study_page(
@@ -163,7 +103,6 @@ def study_page(
         "tabs": tabs,
         "tab_title": tab,
         "headline": headline(request, study),
-        "event_kinds": EVENT_KINDS,
         "measured": certificate.n_measurements,
         "n_options": len(study.options),
         "message": message,
@@ -174,23 +113,22 @@ def study_page(
 
 def shown_overview(request: Request, study: Study, **top: Any) -> HTMLResponse:
     """The first page, with a message on top."""
-    memory = memory_of(request)
+    studies = studies_of(request)
     asked = request.headers.get("hx-trigger") == "next" or "next" in request.query_params
     page = overview_of(
         study,
         study.certificate(),
-        memory.course(study),
-        lambda what, make: memory.of(study, what, make),
-        suggest=asked or len(study.options) <= SLOW or memory.knows(study, suggested_as(study)),
+        lambda what, make: studies.remembered(study, what, make),
+        suggest=asked or len(study.options) <= SLOW,
     )
     return study_page(request, study, "overview.html", "Overview", page=page, **top)
 
 
 def shown_options(request: Request, study: Study, **top: Any) -> HTMLResponse:
     """The table of options, with a message on top."""
-    memory, certificate = memory_of(request), study.certificate()
+    certificate = study.certificate()
     frame = options_frame(request, study)
-    view = memory.of(study, "view", lambda: view_of(study.analysis(), certificate))
+    view = studies_of(request).remembered(study, "view", lambda: view_of(study.analysis(), certificate))
     page = options_page(frame, view, certificate, request.query_params)
     changing = request.query_params.get("change", "")
     return study_page(request, study, "options.html", "Options", page=page, changing=changing, **top)
@@ -209,17 +147,17 @@ def shown_measurements(
     return study_page(
         request, study, "measurements.html", "Measurements",
         page=page, form=form, names=names[:MOST_OFFERED], kinds=kinds_for(study),
-        fixed=form if form.get("measurement") else fixed, beside=BESIDE,
+        fixed=form if form.get("measurement") else fixed, beside=fields_for("tell", BESIDE),
         just_told=just_told, **top,
     )  # fmt: skip
 
 
 def shown_check(request: Request, study: Study, **top: Any) -> HTMLResponse:
     """The check, with a message on top."""
-    memory, analysis = memory_of(request), study.analysis()
+    remembered, analysis = studies_of(request).remembered, study.analysis()
     asked = request.headers.get("hx-trigger") == "check" or "causes" in request.query_params
-    if asked or analysis.columns.value.size <= LONG or memory.knows(study, "check"):
-        page = memory.of(study, "check", lambda: check_page(study.check(), analysis))
+    if asked or analysis.columns.value.size <= LONG:
+        page = remembered(study, "check", lambda: check_page(study.check(), analysis))
     else:
-        page = memory.of(study, "first check", lambda: check_page(check_fit(analysis), analysis))
+        page = remembered(study, "first check", lambda: check_page(check_fit(analysis), analysis))
     return study_page(request, study, "check.html", "Check", page=page, **top)

@@ -122,7 +122,11 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
             low.said, high.said = {"lo": "ci"}, {"hi": "ci"}
     for c in halves:  # an interval of one number is half of it
         c.said = c.said if c.says("lo", "hi") else {**c.said, "moe": c.said["ci"]}
+    largest = any({"max", "maximum"} & {*words_of(c.name)} for c in columns)
     for c in columns:
+        words = words_of(c.name)
+        if c.said.get("extreme") == "min" and words[-1] == "min" and len(words) > 1 and not largest:
+            c.said, c.stem = said_by(" ".join(words[:-1]))  # minutes
         if {*c.said} == {"lo"} or {*c.said} == {"hi"}:  # doses that are called so hold no value between them
             ends = [o for o in numbers if {*o.said} == {"hi" if c.says("lo") else "lo"}]
             around = (o.is_between(*((c, e) if c.says("lo") else (e, c))) for o in numbers for e in ends)

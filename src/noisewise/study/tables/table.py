@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, word_list
+from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, word_list, words_of
 from noisewise.study.tables.grid import Grid, read_grids
 from noisewise.study.tables.layout import layout_of
 from noisewise.study.tables.readings import Candidate, candidates, distinct, scale_of, versus
@@ -329,8 +329,12 @@ def _asked(table: Layout, given: dict[str, list[str]], n: int | None, where: str
     if about == "n" and n is not None and len(choices) == 1:
         about = ""
     notes = (*table.notes, *_odd_cells(choices[0]), *_error_bars_beside_sizes(choices[0]))
-    readings = tuple(_reading(one, n, where) for one in choices)
-    return Table("asks" if about else "read", readings, _QUESTIONS.get(about, ""), notes)
+    question, more = _QUESTIONS.get(about, ""), [_plain(one) for one in choices[MOST_CHOICES:]]
+    if about == "metric" and more:
+        names = [name for one in more for name in one.get("value", one.get("successes", []))]
+        question += f" (Others: {', '.join(dict.fromkeys(names))}.)"
+    readings = tuple(_reading(one, n, where) for one in choices[:MOST_CHOICES])
+    return Table("asks" if about else "read", readings, question, notes)
 
 
 def _odd_cells(one: Candidate) -> list[str]:
@@ -412,7 +416,7 @@ def _choose(found: list[Candidate], table: Layout, given: Iterable[str]) -> tupl
             choices = [best, *sorted((one for one in choices if one is not best), key=lambda one: -one.score)]
     elif best.ask and (len(choices) > 1 or best.ask in ("error", "n")):
         about = best.ask
-    return about, choices[:MOST_CHOICES]
+    return about, choices
 
 
 def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
@@ -427,13 +431,14 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
             continue
         value = other.value
         if mine.is_bare:
-            words = ("quantile", "metric", "value")
+            words = ("quantile", "metric", "value", "rate")
             close = other.score > mine.score - 2.0 and not value.was_set
             scale = scale_of(value)  # ratings of several attributes
             close = close or (scale is not None and scale == scale_of(mine.value) and not value.said)
             both = value.says(*words) and mine.value.says(*words)
             alone = mine.is_general and not value.says("value") and not mine.value.stem
-            rival = (close or both) and not alone
+            counted = "successes" in other.roles and not mine.is_general
+            rival = (close or both or counted) and not alone
         elif "successes" in mine.roles:
             hits = other.roles.get("successes", [value])[0]
             rival = "successes" in other.roles and (other.score > mine.score - 1.0 or hits.says("successes"))
@@ -442,8 +447,14 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
         else:
             alike = other.roles.keys() == mine.roles.keys() or mine.value.says("quantile")
             rival = alike and not other.is_bare and value.stem != mine.value.stem and other.ask != "error"
-            own = value.stem <= mine.value.stem or other.score < 1.5
-            rival = rival or (not mine.is_general and value.says("metric") and not own)
+            percent = "%" in value.name or not {"pct", "percent"}.isdisjoint(words_of(value.name))
+            bars = [c for role in ("se", "sd") for c in mine.roles.get(role, ())]
+            belongs = any(c.stem & mine.value.stem for c in bars)  # to this metric, and to no other
+            another = belongs and not value.said and not value.whole and not value.was_set
+            named = value.says("metric", "rate", "successes") and not value.says("size")
+            own = value.stem <= mine.value.stem or (other.score < 1.5 and not (percent or another))
+            named = named or percent or another
+            rival = rival or (not mine.is_general and named and not own)
         found += [one] if rival else []
     return found
 

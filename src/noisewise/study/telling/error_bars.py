@@ -141,7 +141,6 @@ def read_measured(
     *,
     noise_floor: float | None,
     where: str,
-    lease: str,
     bounds: Bounds | None = None,
     logs: LogLimits | None = None,
 ) -> Measured:
@@ -153,7 +152,6 @@ def read_measured(
         noise_floor: Standard errors below it are raised to it; where logarithms are taken, a part of the
             value.
         where: How messages begin, such as "row 17 (A-077): ".
-        lease: What messages say about a lease that is kept.
         bounds: Between which all readings lie.
         logs: How rough a measurement may be, where logarithms are taken; None where values are as they are.
     """
@@ -162,7 +160,7 @@ def read_measured(
         if logs is not None:
             refuse_no_logarithm(given)
         if given.get("values") is not None:
-            return _of_readings(given, lease, None if given.get("minus") is not None else bounds, logs)
+            return _of_readings(given, None if given.get("minus") is not None else bounds, logs)
         if given.get("successes") is not None or given.get("trials") is not None:
             return _of_counts(given)
         if given.get("value") is None:
@@ -171,7 +169,7 @@ def read_measured(
                 f"`value` must be given: the number that came out of the measurement; got nothing.{way_out}"
             )
         written = read_value(given["value"])
-        check_value(written.value, lease, positive=logs is not None)
+        check_value(written.value, positive=logs is not None)
         if given.get("sd") is not None:
             if bounds is not None and given.get("minus") is None:
                 _refuse_outside(np.array([written.value]), bounds)
@@ -235,9 +233,7 @@ def _one_of_two(se: Any, notes: list[str]) -> float:
     sides = [as_float("se", side) for side in (se if pair else [se])]
     for side in sides:
         if not side >= 0.0 or math.isinf(side):
-            raise ValueError(
-                f"`se={side!r}` is not a standard error, which is above 0. Did the columns lo/hi get swapped?"
-            )
+            raise ValueError(f"`se` must be a finite number above 0; got {side!r}.")
     if pair:
         notes.append(f"asymmetric error (-{sides[0]:g}, +{sides[1]:g}): the larger was used.")
     return max(sides)
@@ -294,9 +290,7 @@ def _of_scatter(value: float, given: dict[str, Any], logs: LogLimits | None) -> 
     return Measured(value, READINGS, None, sd / math.sqrt(n), n, (n - 1) * sd * sd, rough)
 
 
-def _of_readings(
-    given: dict[str, Any], lease: str, bounds: Bounds | None, logs: LogLimits | None
-) -> Measured:
+def _of_readings(given: dict[str, Any], bounds: Bounds | None, logs: LogLimits | None) -> Measured:
     if given.get("value") is not None:
         raise ValueError("`values=[...]` brings its own value, the mean; leave `value=` out.")
     least = 2 if bounds is None else 1
@@ -307,7 +301,7 @@ def _of_readings(
         )
     positive = logs is not None
     readings = np.array(
-        [check_value(as_float("values", item), lease, positive=positive) for item in given["values"]]
+        [check_value(as_float("values", item), positive=positive) for item in given["values"]]
     )
     if bounds is not None:
         return _of_bounded(readings, bounds, logs)

@@ -81,12 +81,13 @@ def _is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def check_value(value: float, lease: str, *, positive: bool = False) -> float:
+def check_value(value: float, *, positive: bool = False) -> float:
     """Refuse what is not a finite number, or has no logarithm where that is taken."""
-    if math.isnan(value):
-        raise ValueError(f"value is NaN. Use fail for a failed measurement{lease}.")
-    if math.isinf(value):
-        raise ValueError(f"value is {value}. A measurement must be finite; use fail for a failed one{lease}.")
+    if not math.isfinite(value):
+        raise ValueError(
+            f"`value` must be a finite number; got {value}. "
+            "If the measurement failed, release its job instead."
+        )
     if not VALUE.holds(value):
         raise ValueError(
             f"`value={value:g}` must lie between {VALUE.least:g} and {VALUE.most:g}: change the unit."
@@ -94,7 +95,7 @@ def check_value(value: float, lease: str, *, positive: bool = False) -> float:
     if positive and value < AMOUNT.least:
         raise ValueError(
             f'`value={value:g}` has no logarithm: in a study with `scale="log"` values are above 0. '
-            "Use fail for "
-            f"a failed measurement{lease}, or make a study without `scale=` for values of any sign."
+            "If the measurement failed, release its job instead; for values of any sign, "
+            "make a study without `scale=`."
         )
     return value

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from noisewise.core.checks import COST, TIME, check_within
 from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
 from noisewise.study.log.specification import COUNTED, ERROR_BARS, HEAVY, READ
-from noisewise.study.log.state import OPEN, Job, State
+from noisewise.study.log.state import Job, State
 from noisewise.study.log.told import Measurement as Measurement
 from noisewise.study.log.told import Told as Told
 from noisewise.study.log.told import check_arguments as check_arguments
@@ -132,7 +132,6 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
     job = find_job(state, given["job"]) if given.get("job") is not None else None
     where = "" if row is None else f"row {row}: "
     option, minus = find_probe(state, given, job, where)
-    lease = f"; the lease on {job.what} was kept" if job is not None and job.status == OPEN else ""
     named = f"row {row} ({option}): " if row is not None else ""
     if given.get("items") is not None:
         content = items_content(state, given, named) | about(given, named)
@@ -140,7 +139,7 @@ def read_told(state: State, given: dict[str, Any], *, now: float, row: int | Non
         question = state.specification
         content = parse_told(
             given | ({} if minus is None else {"minus": minus}), noise_floor=question.noise_floor,
-            where=named, lease=lease, bounds=question.bounds, logs=question.log_limits,
+            where=named, bounds=question.bounds, logs=question.log_limits,
         )  # fmt: skip
         refuse_unsuited(state, content, minus, job, named)
     if minus is not None:
@@ -163,9 +162,7 @@ def parse_told(
     logs: LogLimits | None = None,
 ) -> dict[str, Any]:
     """What a measurement says by itself: its value, its error bar and what else is known about it."""
-    measured = read_measured(
-        given, noise_floor=noise_floor, where=where, lease=lease, bounds=bounds, logs=logs
-    )
+    measured = read_measured(given, noise_floor=noise_floor, where=where, bounds=bounds, logs=logs)
     content: dict[str, Any] = {
         "value": measured.value,
         "kind": measured.kind,

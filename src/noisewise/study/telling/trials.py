@@ -396,7 +396,7 @@ def _measured(row: _Row, where: str, what: str) -> Measured:
         except (TypeError, ValueError) as problem:
             raise type(problem)(f"{where}{problem}") from None
         given["se"] = given.pop("sd") / math.sqrt(n)
-    return read_measured(given, noise_floor=None, where=where, lease="")
+    return read_measured(given, noise_floor=None, where=where)
 
 
 # Arms
@@ -456,7 +456,7 @@ def _counts(row: _Row, option: str, where: str) -> tuple[int, int]:
     if "events" not in row.said or "n" not in row.said:
         raise ValueError(f"{where}events and n go together; one of them is missing.")
     said = {"successes": as_count(row.said["events"]), "trials": as_count(row.said["n"])}
-    read_measured(dict(said), noise_floor=None, where=where, lease="")
+    read_measured(dict(said), noise_floor=None, where=where)
     return said["successes"], said["trials"] - said["successes"]
 
 
