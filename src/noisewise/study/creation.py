@@ -202,7 +202,7 @@ def _told(
     draft = made(MEMORY)
     draft.tell_many(understood, match=True)
     storage = open_store(store, create=True)
-    storage.create(specification.name, draft._storage.read(draft.name))
+    storage.create(specification.name, draft._log.storage.read(draft.name))
     return Study(storage, specification.name, clock)
 
 

@@ -214,7 +214,7 @@ def test_the_row_that_is_wrong_says_why_and_no_other_is_marked():
 
 
 def log_of(opened, **query):
-    storage = opened._storage
+    storage = opened._log.storage
     reader = LogReader(opened, storage, lambda: numbers_of(storage, opened.name, "tell"))
     return reader.page(query, ("tell", "void", "amend", "ask"))
 

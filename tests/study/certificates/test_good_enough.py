@@ -103,7 +103,7 @@ def test_deviations_need_bounds_for_all_pairs():
         for k in range(8):
             value = float(table["x"][k] + 0.4 * table["y"][k])
             study.tell(option=f"o{k}", value=value, se=0.05)
-        now = Analysis(study._state)
+        now = Analysis(study._log.state)
         certificate = study.certificate(cheapest=True)
         assert certificate.reached
         assert certificate.option in certificate.good_enough.options
@@ -119,13 +119,13 @@ def test_deviations_need_bounds_for_all_pairs():
 
 def test_bounds_of_pairs_leave_those_of_the_certificate_as_they_are():
     study = study_of()
-    now = Analysis(study._state)
+    now = Analysis(study._log.state)
     before = now.boundary.half_widths(0)
     wider = now.every_pair.boundary.half_widths(0)
     assert (wider[1:] > before[1:]).all()
-    assert np.array_equal(Analysis(study._state).boundary.half_widths(0), before)
+    assert np.array_equal(Analysis(study._log.state).boundary.half_widths(0), before)
     study.exclude("D", "broken")  # from now on all bounds are for every pair
-    now = Analysis(study._state)
+    now = Analysis(study._log.state)
     assert now.every_pair is now
     assert "D" not in sum(
         (
@@ -142,7 +142,7 @@ def test_few_rivals_and_many_give_the_same_set(many):
     rng = np.random.default_rng(many)
     values = {f"o{k}": float(value) for k, value in enumerate(rng.normal(0.0, 1.0, many))}
     study = study_of(values, None, se=0.3, eps=1.5)
-    now, certificate = Analysis(study._state), study.certificate(cheapest=True)
+    now, certificate = Analysis(study._log.state), study.certificate(cheapest=True)
     rivals = [now.state.index[name] for name in certificate.candidates]
     most = [
         (now.certified.differences(k) + np.where(np.arange(many) == k, 0.0, now.boundary.half_widths(k)))[

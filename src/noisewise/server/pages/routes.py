@@ -40,7 +40,7 @@ from noisewise.server.tasks import DONE, ENDED, WAITING, LongTasks
 from noisewise.study.log.events import numbers_of
 from noisewise.study.report.elements import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
 from noisewise.study.study import Study
-from noisewise.study.surprises import slips_in
+from noisewise.study.telling.slips import slips_in
 
 #: Seconds for which the first answer waits where no process has to start: what is quick is shown at once.
 AT_ONCE = 0.15

@@ -167,6 +167,13 @@ class State:
         twin.tables, twin.centres = {}, None
         return twin
 
+    def trial(self) -> "State":
+        """A copy for trying out options, items and models that are added; measurements are shared."""
+        twin = self.with_model(self.model)
+        twin.ids, twin.index, twin.stated = list(self.ids), dict(self.index), dict(self.stated)
+        twin.costs, twin.items = self.costs and list(self.costs), self.items.trial()
+        return twin
+
     def of_population(self) -> "State":
         """The same study, its items being the first of a population without end."""
         twin = self.with_model(self.model)
