@@ -36,7 +36,7 @@ def tell(study: nw.Study, count: int, seed: int = 3, **more) -> None:
 
 
 def analysed(study: nw.Study) -> Analysis:
-    return Analysis(study._state)
+    return Analysis(study._log.state)
 
 
 def kriged(analysis: Analysis, tau: float) -> tuple[np.ndarray, np.ndarray]:
