@@ -46,7 +46,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 
 - A policy has `name`, `what`, `options` (name to default), `sees_sigma` (before, if announced, after, never),
   `guarantee`,
-  `cost`, `needs_horizon`, `fixed_set`, `order_free`, `pools`, `reconstruction`, `reference`,
+  `cost`, `needs_horizon`, `fixed_set`, `pools`, `reconstruction`, `reference`,
   `year`.
 - A job has `id`, `option`, `why`, `expires` (ISO 8601, UTC), `sigma`, `by`, `status`, `block` (its name),
   `minus` (the other option of a difference), `together` (the first job of those for one new

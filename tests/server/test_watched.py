@@ -61,12 +61,6 @@ def test_a_server_whose_store_is_gone_is_alive_and_not_ready(tmp_path):
         assert client.get(f"{API}/tea").json()["event"] == 4
 
 
-def test_a_server_that_is_about_to_end_is_not_ready(client):
-    client.app.state.streams.stopping.set()
-    assert client.get("/readyz").status_code == 503
-    assert client.get("/healthz").status_code == 200
-
-
 def test_a_stranger_does_not_learn_where_the_store_is(tmp_path):
     app, secrets = guarded_app(tmp_path)
     with TestClient(app, base_url="http://localhost") as client:

@@ -65,7 +65,6 @@ def _describe(rule: Any, constructor: Any) -> dict[str, Any]:
         "cost": rule.cost,
         "needs_horizon": rule.needs_horizon,
         "fixed_set": rule.fixed_set,
-        "order_free": rule.order_free,
         "pools": rule.pools,
         "reconstruction": rule.reconstruction,
         "reference": rule.reference,

@@ -57,9 +57,9 @@ def _create_anywhere(create: Callable[P, Study]) -> Callable[P, Study]:
     @functools.wraps(create)
     def create_study(*args: P.args, **options: P.kwargs) -> Study:
         made = create(*args, **options)
-        if not isinstance(made._storage, RemoteLog):
+        if not isinstance(made._log.storage, RemoteLog):
             return made
-        return cast(Study, RemoteStudy(made._storage.connection, made.name))
+        return cast(Study, RemoteStudy(made._log.storage.connection, made.name))
 
     return create_study
 

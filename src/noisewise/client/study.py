@@ -175,9 +175,9 @@ class RemoteStudy:
 
     def import_from(self, files: Any, reader: str = "auto", **asked: Any) -> Any:
         """Record what files of other tools say; see `Study.import_from`."""
-        from noisewise.study.reader_entries import ReaderEntries
+        from noisewise.study.study import Study
 
-        return ReaderEntries.import_from(cast("ReaderEntries", self), files, reader, **asked)
+        return Study.import_from(cast(Study, self), files, reader, **asked)
 
     def run(self, measure: Callable[[Any], Any], **asked: Any) -> "StudyRun":
         """Ask, measure and tell until the certificate says you may stop; see `Study.run`."""

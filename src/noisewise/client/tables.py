@@ -14,12 +14,11 @@ from noisewise.operations.table import load_table
 from noisewise.study.stores.address import PATIENCE
 from noisewise.study.stores.protocol import LogMovedOnError, OutcomeUnknownError
 from noisewise.study.tables.sheet import as_texts
-from noisewise.study.telling.batch import Taken
+from noisewise.study.telling.recording import Taken
 from noisewise.study.telling.roles import NAME, ROLE
 
 if TYPE_CHECKING:
     from noisewise.client.study import RemoteStudy
-    from noisewise.study.telling.item_rows import TakenItems
     from noisewise.study.telling.understanding import Understood
 
 
@@ -34,7 +33,7 @@ def tell_table(
     dry_run: bool = False,
     watch: Any = None,
     **reading: Any,
-) -> "Taken | TakenItems":
+) -> Taken:
     """Tell a table; see `Study.tell_many`.
 
     Args:
@@ -61,7 +60,7 @@ def tell_table(
         if lost is not None and lost[0] == said:  # the same call again
             taken, at = lost[1:]
         else:
-            at = copy._state.n_events
+            at = copy._log.state.n_events
         try:
             _send(study, said, at)
             break

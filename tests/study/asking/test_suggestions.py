@@ -16,7 +16,7 @@ def test_several_are_asked_for_after_a_measurement_without_an_error_bar(told, wh
     jobs = [*study.ask(2, **where), *study.ask(**where)]
     # The first result of C is waited for; the others go elsewhere.
     assert [job.option for job in jobs].count("C") == 1
-    assert nw.load_study(study._storage).ask(dry_run=True)[0].option in "ABC"
+    assert nw.load_study(study._log.storage).ask(dry_run=True)[0].option in "ABC"
 
 
 def featured(count, rng, **question):

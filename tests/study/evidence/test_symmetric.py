@@ -161,7 +161,7 @@ def test_options_that_left_do_not_hold_up_the_bound():
     times = {"slow": 30.0, "a": 1.0, "b": 1.003, "middle": 1.3}
     study = rounds_study(times, 40, leave=True)
     certificate = study.certificate()
-    told = {name: study._state.items.of(at).prefix for at, name in enumerate(times)}
+    told = {name: study._log.state.items.of(at).prefix for at, name in enumerate(times)}
     assert told["slow"] < told["middle"] < told["a"] == told["b"] == 40
     assert certificate.reached
     assert set(certificate.candidates) <= {"a", "b"}

@@ -253,7 +253,7 @@ def test_a_study_that_got_another_arm_does_not_count_twice():
         study.tell_many(table(*ONE), layout="network")
     study.void("one: A - P", "it has a third arm")
     study.tell_many(table(*ONE), layout="network")
-    assert study._state.measurements.n_live == 4
+    assert study._log.state.measurements.n_live == 4
     with pytest.raises(ValueError, match=r"study 'one' was told before with other arms \(m-\d, key one: A\)"):
         study.tell_many(table(ONE[0]), layout="network")
 
@@ -283,7 +283,7 @@ def test_a_network_goes_on_with_differences_outside_of_its_studies(layout):
     (job,) = study.ask(dry_run=True)
     assert (job.minus is None, job.block) == (False, None)
     if layout == "arms":
-        analysis = study._now()
+        analysis = study.analysis()
         assert expected_noise(analysis, None, DIFFERENCE) == pytest.approx(np.full(analysis.n, 0.3 * 2**0.5))
         assert expected_noise(analysis, None, OPTION) == pytest.approx(np.full(analysis.n, 0.3))
 

@@ -138,6 +138,15 @@ class ItemAnswers:
         self.kept: dict[Any, Any] = {}
         self._population: ItemAnswers | None = None
 
+    def trial(self) -> "ItemAnswers":
+        """A copy for trying out more answers."""
+        twin = copy.copy(self)
+        twin.names, twin.place, twin._places = list(self.names), dict(self.place), dict(self._places)
+        twin._answers = {option: answers.copy() for option, answers in self._answers.items()}
+        twin._numbers = {option: list(numbers) for option, numbers in self._numbers.items()}
+        twin.kept, twin._population = {}, None
+        return twin
+
     def of_population(self) -> "ItemAnswers":
         """The same answers to items without end, of which the pool was drawn at random."""
         if self._population is None:

@@ -104,9 +104,9 @@ class Log:
         """The hash of the last row, in hexadecimal."""
         return self.last.hash.hex()
 
-    def events(self, until: int | None = None) -> list[Event]:
-        """The log, or its beginning."""
-        return events_in(self.storage.read(self.name, 0, until))
+    def events(self, until: int | None = None, first: int = 0) -> list[Event]:
+        """The log, its beginning, or what is behind the first ones."""
+        return events_in(self.storage.read(self.name, first, until))
 
     def catch_up(self) -> list[Event]:
         """Apply what others appended since the last time."""
@@ -216,12 +216,10 @@ class Log:
             rows = rows_of(happened, self.last, at=self.clock(), id=id, request=request, by=self._acting.by)
             # The state is given what was written, as in a replay.
             events = events_in(rows)
-            rehearsed = getattr(happened, "rehearsed", False)
-            if not rehearsed:
-                rehearse(self.state, events)
+            rehearse(self.state, events)
             self._sent = True
             transaction.append(rows)
-        self._apply(rows, events, rehearsed=not rehearsed)
+        self._apply(rows, events, rehearsed=True)
         self._acted.n_events = self.last.number
         self._changes_with_key += 1
         return False

@@ -138,6 +138,11 @@ class Measurements:
         tables = np.concatenate([np.zeros(min(1, rows.size), dtype=np.int64), np.cumsum(begins)])
         return places + 1, rows, tables
 
+    def column(self, name: str, count: int) -> NDArray[Any]:
+        """One column of the first measurements, as told; "live" says which of them count."""
+        column = self._live if name == "live" else (self._whole | self._real)[name]
+        return np.array(column[:count])
+
     def is_live(self, number: int) -> bool:
         """Whether a measurement counts."""
         return bool(self._live[number - 1])

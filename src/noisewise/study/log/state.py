@@ -100,7 +100,8 @@ class State:
         self.looks = specification.looks or ANY_TIME
         self.looked_for: dict[str, int] = {}  # events of suggestions made by policies that look at values
         self._by_name = np.empty(0, dtype=np.int64)
-        self.tables: Any = None  # reaches of options as last computed, see `noisewise.study.evidence.limits`
+        #: Reaches of options as last computed, by whether for every pair; see `evidence.limits`.
+        self.tables: dict[bool, Any] = {}
         self.centres: Any = None  # of options whose errors have any tails, see `evidence.heavy_tails`
 
     def apply(self, event: Event) -> None:
@@ -163,7 +164,14 @@ class State:
         """The same study with another model; neither may change after that."""
         twin = copy.copy(self)
         twin.model = model
-        twin.tables = twin.centres = None
+        twin.tables, twin.centres = {}, None
+        return twin
+
+    def trial(self) -> "State":
+        """A copy for trying out options, items and models that are added; measurements are shared."""
+        twin = self.with_model(self.model)
+        twin.ids, twin.index, twin.stated = list(self.ids), dict(self.index), dict(self.stated)
+        twin.costs, twin.items = self.costs and list(self.costs), self.items.trial()
         return twin
 
     def of_population(self) -> "State":

@@ -4,6 +4,7 @@ An event that passes can always be applied, and everything that is computed from
 an event that does not pass, which somebody must have edited, is refused as a whole.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -43,16 +44,29 @@ class FlawError(ValueError):
 
 
 def rehearse(state: "State", events: Sequence[Event]) -> None:
-    """Refuse events that could not be applied, before they are written."""
-    if getattr(events, "rehearsed", False):
-        return
-    for first in range(0, len(events), CHUNK):
-        some = events[first : first + CHUNK]
-        for flaw in flawed(state, [event.body for event in some if event.kind == "tell"]).values():
-            _refuse(flaw)
-        for event in some:
-            if event.kind != "tell":
-                _refuse(find_flaw(state, event.kind, event.body))
+    """Refuse events that could not be applied, before they are written.
+
+    Options and items that an event adds are known to those behind it.
+    """
+    trial = None
+    for alone, run in itertools.groupby(events, key=_changes_others):
+        some = list(run)
+        for first in range(0, 0 if alone else len(some), CHUNK):
+            for flaw in flawed(trial or state, [one.body for one in some[first : first + CHUNK]]).values():
+                _refuse(flaw)
+        for event in some if alone else ():
+            _refuse(find_flaw(trial or state, event.kind, event.body))
+            if len(events) > 1 and event.kind == "add":
+                trial = trial or state.trial()
+                trial.apply(event)
+            elif len(events) > 1 and event.kind == "tell":
+                trial = trial or state.trial()
+                trial.items.tell(trial.index[event.body["option"]], len(state.told) + 1, event.body)
+
+
+def _changes_others(event: Event) -> bool:
+    """Whether an event is not a measurement, or one with items: others depend on it."""
+    return event.kind != "tell" or (isinstance(event.body, dict) and event.body.get("kind") == ITEMS)
 
 
 def _refuse(flaw: str | None) -> None:

@@ -234,10 +234,10 @@ class Independent(StudyModel):
             begun = question.scatter == OWN or begins_mostly_with_own(self.state)
             stacks = Stacks(MAIN, OTHER) if begun else Stacks(OTHER, MAIN)
         found = separate_options(
-            evidence_of(recorded, EVIDENCE), case.shares, self.state.tables, stacks,
+            evidence_of(recorded, EVIDENCE), case.shares, self.state.tables.get(case.of_pairs), stacks,
             pooled=begins_pooled(self.state),
         )  # fmt: skip
-        self.state.tables = found.tables
+        self.state.tables[case.of_pairs] = found.tables
         return found
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:

@@ -98,6 +98,7 @@ class BoundaryCase(NamedTuple):
     own_scatter: bool = False  # whether readings scatter by each option's own amount
     centres: Floats | None = None  # where errors have any tails: the estimates from error bars, large is good
     imagined: bool = False  # whether some measurements are imagined: their errors are reckoned with as normal
+    of_pairs: bool = False  # whether bounds hold for every ordered pair
 
 
 class StudyModel(ABC):

@@ -8,7 +8,7 @@ from tests.support.effort import effort
 
 import noisewise as nw
 from noisewise.study.log.told import MeasurementWarning
-from noisewise.study.surprises import Surprises, slips_in
+from noisewise.study.telling.slips import slips_in
 
 
 def make(**question):
@@ -94,21 +94,6 @@ def test_corrections_and_other_writers_are_taken_into_account(tmp_path):
     other = nw.load_study(tmp_path / "s.db")
     other.tell(option="B", value=9.0, se=0.1)
     assert heard(study, option="B", value=90.0, se=0.1)
-
-
-@pytest.mark.parametrize("blocks", [False, True])
-def test_sums_taken_in_one_by_one_are_those_of_all(blocks):
-    rng, study = np.random.default_rng(5), make()
-    for value in rng.normal(5.0, 1.0, 60):
-        told = {"block": str(rng.integers(3))} if blocks else {}
-        study.tell(option="ABC"[rng.integers(3)], value=value, se=float(rng.uniform(0.5, 1.5)), **told)
-    state = study.analysis().state
-    one_by_one, together = study._surprises[1], Surprises(state)
-    assert one_by_one._sums.keys() == together._sums.keys()
-    for probe, sums in together._sums.items():
-        assert one_by_one._sums[probe] == pytest.approx(sums)
-    assert one_by_one._recent == together._recent
-    assert (one_by_one._known, one_by_one._least) == (together._known, together._least)
 
 
 def test_honest_measurements_are_hardly_ever_warned_of():
