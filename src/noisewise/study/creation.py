@@ -64,7 +64,7 @@ def create_study(
         store: Where it is kept: a file, which is made if need be, ``"postgresql://..."``, ``":memory:"``, a
             storage of your own, or the address of a server, ``"https://host/prefix"``.
         name: The study's name in its store.
-        options: A file (csv, tsv, txt, xlsx, parquet, arrow), a data frame, or a plain list of names.
+        options: A file (csv, tsv, txt, xlsx, parquet), a data frame, or a plain list of names.
             Default: the options that `results` are about.
         results: A table of measurements to begin with, as `Study.tell_many` takes it. If one of its rows is
             bad, no study is made. Features and costs are taken from it as well unless there are `options`;
