@@ -160,7 +160,7 @@ class Study:
 
     @property
     def model(self) -> str:
-        """The present model: "independent", "linear" or "linear+deviation"."""
+        """The present model: "independent", "linear", "linear+deviation" or "smooth"."""
         return self._newest().model.model
 
     @property
@@ -565,7 +565,7 @@ class Study:
         """Use another model from now on; the log stays, and the change is an event of it.
 
         Args:
-            model: ``"independent"``, ``"linear"`` or ``"linear+deviation"``; default: as it is.
+            model: ``"independent"``, ``"linear"``, ``"linear+deviation"`` or ``"smooth"``; default: as it is.
             deviation: The size of deviations, in the unit of your values, or ``"estimate"``.
             extra_scatter: What every error bar lacks, in the same unit, or ``"estimate"``; 0: nothing.
             final: True: all is measured; bounds hold for one look only. There is no way back.
