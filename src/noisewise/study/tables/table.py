@@ -253,7 +253,7 @@ def read_table(
         ignore: Columns that are left out.
     """
     given = {role: [one] if isinstance(one, str) else list(one) for role, one in (roles or {}).items()}
-    layout, gone = _best_layout(source, decimal), {*ignore}
+    layout, gone = best_layout(source, decimal), {*ignore}
     base = layout.base or layout
     kept = [c for c in layout.columns if not {c.name, *c.sources} & gone]
     found = _read(replace(layout, columns=kept), given, where, n)
@@ -282,12 +282,13 @@ def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int 
     return _asked(table, given, n)
 
 
-def _best_layout(source: Any, decimal: str | None = None) -> Layout:
+def best_layout(source: Any, decimal: str | None = None, least: int = 2) -> Layout:
+    """The columns of the table with the most numbers: of a workbook all sheets are looked at."""
     tables, problem = [], ""
     of_grids = isinstance(source, list | tuple) and bool(source) and isinstance(source[0], Grid)
     for grid in (grids := source if of_grids else read_grids(source)):
         try:
-            table = layout_of(grid, decimal)
+            table = layout_of(grid, decimal, least)
         except ValueError as reason:
             problem = str(reason)
             continue

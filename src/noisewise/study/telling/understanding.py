@@ -23,6 +23,7 @@ from noisewise.study.tables.cells import (
     looks_numeric,
     read_numbers,
 )
+from noisewise.study.tables.columns import Column, Layout
 from noisewise.study.tables.grid import ENDINGS, readings_of_options, split_sheet
 from noisewise.study.tables.names import columns_called, key_of, split_unit
 from noisewise.study.tables.numbers import split_cell
@@ -468,7 +469,7 @@ def _as_a_whole(
         if name is not None and role not in frame.columns and name not in reading.used:
             beside[role] = name
             frame = frame.with_columns(around[name].gather(origin).alias(role))
-    _refuse_odd_cells(reading)
+    refuse_odd_cells(reading.layout, reading.parts)
     kept = frame.select(
         pl.any_horizontal(pl.col(name).is_not_null() for name in frame.columns if name in (*PROBES, *RESULTS))
     ).to_series()
@@ -487,7 +488,8 @@ def _as_a_whole(
         from noisewise.study.telling.trials import trials_of
 
         layout = "arms" if reading.kind == "arms of studies" else "network"
-        frame, remarks = trials_of(frame, layout, words)
+        frame, notes = trials_of(frame, layout, words)
+        remarks = tuple(notes)
     guesses = [f"{reading}", *table.notes]
     percent = [role for role, parts in reading.parts.items() if any("%" in cell for cell in parts[0].some)]
     units = units_of({role: one[0] for role, one in reading.roles.items() if len(one) == 1}, percent)
@@ -525,14 +527,14 @@ def _bounds(reading: Reading) -> tuple[float, float] | None:
     return None if scale is None or scale == (0, 1) else (float(scale[0]), float(scale[1]))
 
 
-def _refuse_odd_cells(reading: Reading) -> None:
+def refuse_odd_cells(layout: Layout, columns: Mapping[str, Sequence[Column]]) -> None:
     """Refuse texts among the numbers of a result: a row must not be lost without a word."""
-    for role, parts in reading.parts.items():
-        for c in parts if role in RESULTS or role == "n" else ():
+    for role, parts in columns.items():
+        for c in parts if role in (*RESULTS, "n", "events", "shared_se", "shared_var") else ():
             odd = [at for at, x in enumerate(c.values) if math.isnan(x) and c.cells[at] is not None]
             if odd and c.kind == "number":
                 text = str(c.cells[odd[0]])
-                place = int(reading.layout.places[odd[0]]) + 1
+                place = int(layout.places[odd[0]]) + 1
                 raise ValueError(
                     f"row {place}: {c.sources[0]!r} must be a number; got {printable(text[:60])!r}."
                     f"{hint_for(text)}"
