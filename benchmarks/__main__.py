@@ -34,7 +34,6 @@ NAMES = (
     "serving",
     "remote",
     "faults",
-    "adversaries",
     "coverage",
     "coverage_kinds",
     "evidence_events",
