@@ -34,6 +34,7 @@ NAMES = (
     "serving",
     "remote",
     "faults",
+    "log",
     "adversaries",
     "coverage",
     "coverage_kinds",
@@ -46,6 +47,7 @@ NAMES = (
     "commands",
     "advice",
     "gate",
+    "smooth",
     "good_enough",
 )
 #: Benchmarks of simulations in which nothing is timed, or little, which stays here.

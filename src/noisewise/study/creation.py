@@ -14,7 +14,7 @@ from noisewise.study.certificates.certificate import Certificate, claimed_in, ot
 from noisewise.study.certificates.good_enough import find_good_enough
 from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind
-from noisewise.study.log.model_choice import facts_of
+from noisewise.study.log.model_choice import check_room, facts_of
 from noisewise.study.log.specification import (
     BLIND,
     BUDGET_POLICY,
@@ -77,6 +77,8 @@ def create_study(
             ``"linear"``: an option's value is a weighted sum of its features, so that measuring one teaches
             about all; the default with `features`. ``"linear+deviation"``: that sum plus a deviation of the
             option's own, whose typical size is estimated, or stated: ``"linear+deviation:0.3"``.
+            ``"smooth"``: deviations that are alike where features are, for response surfaces; a certificate
+            is then approximate, as it rests on how far "alike" reaches, which is estimated.
         measure: What a measurement is: ``"error bars"``, ``"counts"``, ``"readings"``, ``"rounds"`` (all
             options are measured in rounds, and compared within them), ``nw.Ratings(1, 5)`` (readings within
             bounds), or ``nw.Items(pool)`` (every option is measured on the same questions, inputs or seeds,
@@ -223,6 +225,7 @@ def _tables(
         options, id=id, features=features, cost=cost, needs_features=uses_features,
         decimal=reading.get("decimal"),
     )  # fmt: skip
+    check_room(facts_of(model), len(catalogue.ids))
     return catalogue, understood
 
 
