@@ -34,6 +34,7 @@ NAMES = (
     "serving",
     "remote",
     "faults",
+    "log",
     "coverage",
     "coverage_kinds",
     "evidence_events",

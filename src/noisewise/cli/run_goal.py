@@ -20,7 +20,7 @@ class RunGoal:
         self.until: str | float = until  # as `Study.run` takes it
         self._bound: float | None = None
 
-    def check(self, study: "Study", budget: str | None) -> None:
+    def check(self, study: "Study", budget: object) -> None:
         """Refuse what this study cannot reach, and read a bound in its unit."""
         if self.until == CERTIFIED and study.specification.eps is None:
             raise ValueError(
@@ -28,7 +28,7 @@ class RunGoal:
                 "could mean."
             )
         if self.until == SPENT and budget is None and study.specification.budget is None:
-            raise ValueError("--until spent needs --budget: a number of measurements, a time, or a cost.")
+            raise ValueError("--until spent needs --budget, --budget-cost or --deadline.")
         if self.until not in (CERTIFIED, SPENT):
             self.until, self._bound = _bound(study, str(self.until))
 

@@ -73,15 +73,28 @@ def seconds_of_time(time: str | None) -> float | None:
         raise ValueError(f"`timeout` must be seconds or a time (30, 90s, 5min, 2h); got {time!r}.") from None
 
 
-def check_settings(workers: int, retries: int, on_error: str, budget: str | None) -> None:
+def check_settings(workers: int, retries: int, on_error: str) -> None:
     """Refuse what a run would refuse, before a study is made for it."""
-    from noisewise.study.running.limits import read_budget
     from noisewise.study.running.run import REACTIONS
 
     check_count("workers", workers)
     check_count("retries", retries, least=0)
     check_choice("on_error", on_error, REACTIONS)
-    read_budget(budget)
+
+
+def budget_of(budget: str | None, cost: float | None, deadline: str | None) -> dict[str, Any] | None:
+    """What a run may spend, of all flags about it; None if nothing limits it."""
+    from noisewise.study.running.limits import read_budget
+
+    found: dict[str, Any] = {
+        kind: int(most) if kind == "measurements" else most for kind, most in read_budget(budget).items()
+    }
+    if cost is not None:
+        found["cost"] = check_within("budget_cost", cost, AMOUNT)
+    if deadline is not None:
+        read_budget({"deadline": deadline})
+        found["deadline"] = deadline
+    return found or None
 
 
 def reading(reader: str | None) -> "Callable[[Study], Read] | None":
