@@ -34,6 +34,7 @@ NAMES = (
     "serving",
     "remote",
     "faults",
+    "log",
     "adversaries",
     "coverage",
     "coverage_kinds",

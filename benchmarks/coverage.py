@@ -80,7 +80,7 @@ class World:
         )
         self.names = [f"o{k}" for k in range(OPTIONS)]
         table: dict[str, Any] = {"id": self.names}
-        more: dict[str, Any] = {}
+        model = line.model
         if line.model == "independent":
             values = -EPS * rng.uniform(1.0, 1.5, OPTIONS)
             values[rng.integers(OPTIONS)] = 0.0
@@ -91,10 +91,10 @@ class World:
             table |= {"a": features[:, 0], "b": features[:, 1]}
         if line.model == "linear+deviation":
             values = values + DEVIATION * rng.standard_normal(OPTIONS)
-            more |= {"model": f"linear+deviation:{DEVIATION}"}
+            model = f"linear+deviation:{DEVIATION}"
         self.values = values
         self.offsets = rng.normal(20.0, 20.0, MEASUREMENTS)
-        self.study = nw.create_study(options=table, model=line.model, eps=EPS, confidence=confidence, **more)
+        self.study = nw.create_study(options=table, model=model, eps=EPS, confidence=confidence)
 
     def block(self, step: int) -> str:
         """Where the next measurement is made."""

@@ -256,7 +256,7 @@ KINDS = {
             lambda s: s.add_options(pl.DataFrame({"name": ["G"], "x": [1], "z": ["p"], "price": [2]})),
             lambda s: s.add_options({"name": ["H"], "x": ["?"], "z": ["q"], "price": [1.5]}),
             lambda s: s.add_options({"name": ["H"]}), lambda s: s.add_options(["H"]), lambda s: s.options,
-            lambda s: run_of(s, budget="cost=5", until="spent"), lambda s: s.ask(5),
+            lambda s: run_of(s, budget={"cost": 5}, until="spent"), lambda s: s.ask(5),
             lambda s: s.certificate(),
             lambda s: s.switch("linear+deviation", deviation=0.3), lambda s: s.switch("independent"),
             lambda s: s.deviation, lambda s: s.budget_left, lambda s: s.plan(paths=3), lambda s: s,

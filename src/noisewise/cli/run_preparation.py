@@ -57,7 +57,7 @@ class RunGoal:
         self.until: str | float = until  # as `Study.run` takes it
         self._bound: float | None = None
 
-    def check(self, study: "Study", budget: str | None) -> None:
+    def check(self, study: "Study", budget: object) -> None:
         """Refuse what this study cannot reach, and read a bound in its unit."""
         if self.until == CERTIFIED and study.specification.eps is None:
             raise ValueError(
@@ -65,7 +65,7 @@ class RunGoal:
                 "could mean."
             )
         if self.until == SPENT and budget is None and study.specification.budget is None:
-            raise ValueError("--until spent needs --budget: a number of measurements, a time, or a cost.")
+            raise ValueError("--until spent needs --budget, --budget-cost or --deadline.")
         if self.until not in (CERTIFIED, SPENT):
             self.until, self._bound = _bound(study, str(self.until))
 
@@ -248,15 +248,28 @@ def seconds_of_time(time: str | None) -> float | None:
         raise ValueError(f"`timeout` must be seconds or a time (30, 90s, 5min, 2h); got {time!r}.") from None
 
 
-def check_settings(workers: int, retries: int, on_error: str, budget: str | None) -> None:
+def check_settings(workers: int, retries: int, on_error: str) -> None:
     """Refuse what a run would refuse, before a study is made for it."""
-    from noisewise.study.running.limits import read_budget
     from noisewise.study.running.run import REACTIONS
 
     check_count("workers", workers)
     check_count("retries", retries, least=0)
     check_choice("on_error", on_error, REACTIONS)
-    read_budget(budget)
+
+
+def budget_of(budget: str | None, cost: float | None, deadline: str | None) -> dict[str, Any] | None:
+    """What a run may spend, of all flags about it; None if nothing limits it."""
+    from noisewise.study.running.limits import read_budget
+
+    found: dict[str, Any] = {
+        kind: int(most) if kind == "measurements" else most for kind, most in read_budget(budget).items()
+    }
+    if cost is not None:
+        found["cost"] = check_within("budget_cost", cost, AMOUNT)
+    if deadline is not None:
+        read_budget({"deadline": deadline})
+        found["deadline"] = deadline
+    return found or None
 
 
 def reading(reader: str | None) -> "Callable[[Study], Read] | None":

@@ -328,7 +328,8 @@ SHOWN = 20
 
 
 def _taken_again(events: list[Any]) -> dict[str, Any]:
-    return {"told": sum(event.kind == "tell" for event in events), "dry_run": False}
+    tables = [len(event.body["columns"]["option"]) for event in events if event.kind == "table"]
+    return {"told": sum(tables) + sum(event.kind == "tell" for event in events), "dry_run": False}
 
 
 @operation(
