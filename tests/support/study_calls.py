@@ -131,7 +131,7 @@ CALLS = {
         lambda s: str(s.tell_many(table(value=[7.7, 8.8]), dry_run=True).understood),
         lambda s: s.tell_many(table(value=[1.0, None])), lambda s: s.tell_many(table(weight=[1, 2])),
         lambda s: list(s.tell_many({"option": ["A"], "HV": ["1,5"], "d": ["0,2"]},
-                                   map={"value": "HV", "se": "d"})),
+                                   roles={"value": "HV", "se": "d"})),
         lambda s: list(s.tell_many({"option": ["A", "A"], "values": ["1;2;3", "4;5;6"]})),
         lambda s: list(s.tell_many({"option": ["A", "B"], "successes": [3, 4], "trials": [10, 10]})),
         lambda s: s.tell_many(table(), repeat="some"), lambda s: s.tell_many(table(), unknown="drop"),

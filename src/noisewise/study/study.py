@@ -364,7 +364,7 @@ class Study:
                 added with the rows, or not at all), ``"skip"`` (their rows are left out).
             dry_run: Only look: nothing is recorded. The answer's ``understood`` shows how the table is read.
             watch: Is called with what is being done, how many rows are done, and how many there are.
-            reading: ``map={"value": "HV", "se": "HV_se"}``, which column is what, where they are not called
+            reading: ``roles={"value": "HV", "se": "HV_se"}``, which column is what, where they are not called
                 so; ``ignore=["weather"]``, columns that are left out on purpose; ``decimal=","``, the
                 decimal sign, where the cells leave it open; ``allow_missing_se=True`` takes rows whose error
                 bar is blank as rows without one. ``layout="network"`` takes a table of studies with one row

@@ -847,7 +847,7 @@ def _understood(log: Log, measurements: Any, unknown: str, reading: dict[str, An
     from noisewise.study.telling.understanding import check_reading, understand
 
     check_reading(reading, "tell_many")
-    settled = reading.get("map") or reading.get("layout")  # then columns may be left over
+    settled = reading.get("roles") or reading.get("layout")  # then columns may be left over
     others = () if settled else described_columns(log.specification)
     understood = understand(measurements, others=others, **reading)
     _check_unit(log.specification.unit, understood)
