@@ -168,7 +168,8 @@ def _values(
         raise ValueError(
             f"study {printable(study)!r}: its differences do not add up: {printable(row.one)} - "
             f"{printable(row.other)} in row {row.row} contradicts "
-            f"{listed_rows([o for o in rows if o != row])}. Look for a wrong number or sign; rows of different studies need different names of the study."
+            f"{listed_rows([o for o in rows if o != row])}. "
+            "Look for a wrong number or sign; rows of different studies need different names of the study."
         )
     if abs(off[worst]) > min(allowed, NEARLY * error + 1e-9 * float(np.abs(value).max())):
         notes.append(
