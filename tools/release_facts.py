@@ -89,9 +89,9 @@ def pythons(root: Path) -> list[str]:
     tested = re.findall(r"3\.\d+", matrix)
     if tested != classified:
         faults.append(f".github/workflows/ci.yml tests Python {tested}; the classifiers are {classified}.")
-    row = _found(r"^\| Python \| ([^|]*) \|", root, "docs/install.md") or ""
+    row = _found(r"^\| Python \| ([^|]*) \|", root, "docs/quickstart.md") or ""
     if re.findall(r"3\.\d+", row) != classified:
-        faults.append(f"docs/install.md says Python {row!r}; the classifiers are {classified}.")
+        faults.append(f"docs/quickstart.md says Python {row!r}; the classifiers are {classified}.")
     return faults
 
 
@@ -117,10 +117,10 @@ def limits(root: Path) -> list[str]:
             faults.append(
                 f"constraints.txt has {asked.name} {number}, which pyproject.toml refuses: {text!r}."
             )
-    row = _found(r"^\| NumPy \| (\S+) and newer \|", root, "docs/install.md")
+    row = _found(r"^\| NumPy \| (\S+) and newer \|", root, "docs/quickstart.md")
     numpy = next(Requirement(text) for text in groups[0] if Requirement(text).name == "numpy")
     if f">={row}" not in str(numpy.specifier).split(","):
-        faults.append(f"docs/install.md says NumPy {row}; pyproject.toml says {numpy}.")
+        faults.append(f"docs/quickstart.md says NumPy {row}; pyproject.toml says {numpy}.")
     return faults
 
 

@@ -26,7 +26,6 @@ SHARED = ("study", "if-match", "if-none-match", "idempotency-key")
 #: What is explained nowhere else, because it means the same everywhere.
 COMMON = {
     "ending": "`jsonl`, `csv` or `parquet`.",
-    "last-event-id": "The last event that was received; the stream goes on after it.",
     "limit": "The most rows of a page.",
     "what": "The table.",
 }

@@ -3,7 +3,7 @@
 import inspect
 from typing import Any
 
-from noisewise.cli.rules import describe_all, facts
+from noisewise.cli.research import describe_all, facts
 
 #: The functions of a rule that make its algorithm, in the order in which they run.
 FUNCTIONS = (
@@ -86,6 +86,5 @@ def _path(function: Any) -> str:
 DECLARED = {
     "needs to know the number of rounds": "needs_horizon",
     "needs the same actions in every round": "fixed_set",
-    "any order of the measurements gives the same": "order_free",
     "measurements of an action may be pooled": "pools",
 }

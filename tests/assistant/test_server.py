@@ -29,7 +29,7 @@ def store(tmp_path):
     study = nw.create_study(path, options=["A", "B", "C"], eps=1.0)
     for option, value in (("A", 1.0), ("B", 2.0), ("C", 3.0)):
         study.tell(option=option, value=value, se=0.5)
-    study._storage.close()
+    study._log.storage.close()
     return path
 
 

@@ -15,7 +15,7 @@ def box(tmp_path):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=1.0)
     for option in "AB":
         study.tell(option=option, value=1.0, se=0.5)
-    study._storage.close()
+    study._log.storage.close()
     return Toolbox(Permissions(str(tmp_path / "s.db"), write=True))
 
 

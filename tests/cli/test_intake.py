@@ -64,7 +64,7 @@ def test_escapes_in_old_names_do_not_reach_the_terminal(tmp_path):
     study.tell(option="A", value=1.0, se=0.1, block="x")
     body = {"option": "A", "value": 1.0, "kind": "known", "sigma": 0.1, "shown": 0.1,
             "block": "\x1b]0;owned\x07", "note": "caf"}  # fmt: skip
-    storage = study._storage
+    storage = study._log.storage
     append(storage, study.name, ("tell", body))
     storage.close()
     for command in ("status", "check", "certify", "worth"):
@@ -87,7 +87,7 @@ def test_a_log_with_a_bad_event_is_refused_and_exported(store):
     study = nw.load_study(store)
     study.tell(option="A", value=1.0, se=0.1)
     body = {"option": "A", "value": 1e300, "kind": "known", "sigma": 1.0, "shown": 1.0}
-    append(study._storage, study.name, ("tell", body))
+    append(study._log.storage, study.name, ("tell", body))
     assert "event 2 (tell) cannot be used" in str(run("status", store).exception)
     assert run("export", store).exit_code == 0
     assert run("verify", store).exit_code == 1

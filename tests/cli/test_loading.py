@@ -64,7 +64,7 @@ def store(tmp_path):
     )
     for option, value in (("A", 1.0), ("B", 2.0), ("C", 3.0), ("A", 1.1)):
         study.tell(option=option, value=value, se=0.1)
-    study._storage.close()
+    study._log.storage.close()
     return path
 
 

@@ -20,7 +20,10 @@ from noisewise.server.app import make_app
 #: Lines by command; @ is the store, # a file of this test (a different one for each of the two).
 LINES = {
     "status": ["@ -s s", "@", "@ -s none", "@ -s empty"],
-    "certify": ["@ -s s", "@ -s s --out #c.json", "@ -s s --verify #c.json", "@ -s s --verify table.csv"],
+    "certify": [
+        "@ -s s", "@ -s s --cheapest", "@ -s s --out #c.json", "@ -s s --verify #c.json",
+        "@ -s s --verify table.csv",
+    ],
     "check": ["@ -s s"],
     "gate": ["@ -s s --candidate A --baseline B", "@ -s s --candidate A --baseline A"],
     "worth": ["@ -s s", "@ -s s --by block", "@ -s s --by colour"],

@@ -5,7 +5,7 @@ import pytest
 
 import noisewise as nw
 from noisewise.actions.finite import IndependentOptions
-from noisewise.core.independent import separate
+from noisewise.core.independent import Separate
 
 DENSE_ONLY = ("vagd", "static_design")
 SERVED = ("vaee", "vaee_as_printed", "widest", "uniform", "round_robin", "greedy", "linear_thompson", "oful",
@@ -35,4 +35,4 @@ def test_a_rule_that_needs_vectors_is_refused(name):
     with pytest.raises(ValueError, match="looks at the options' feature vectors"):
         nw.make_policy(name, IndependentOptions(5))
     with pytest.raises(ValueError, match="looks at the options' feature vectors"):
-        np.einsum("ij,ij->j", separate(3), separate(3))
+        np.einsum("ij,ij->j", Separate(3), Separate(3))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from noisewise.core import blocks, selection
+from noisewise.core import selection
 from noisewise.core.any_model import SAFEST
 from noisewise.core.model import fold, new_model
 from noisewise.core.native.verbs import numpy_verbs
@@ -108,19 +108,3 @@ def test_keeping_near_the_best_follows_the_definition():
         wanted = kept & (values >= values[kept].max() - slack)
         selection.keep_near_best(values, kept, slack)
         assert np.array_equal(kept, wanted)
-
-
-def test_blocks_do_not_change_the_result(monkeypatch):
-    whole, candidates, every = some_model(4, n=300), np.ones(300, bool), np.ones(300, bool)
-    selection.drop_ruled_out(whole, candidates, 2.0)
-    monkeypatch.setattr(blocks, "ROWS_PER_BLOCK", 7)
-    monkeypatch.setattr(blocks, "MANY", 10)
-    in_blocks = np.ones(300, bool)
-    with numpy_verbs():
-        blocked = some_model(4, n=300)
-        selection.drop_ruled_out(blocked, in_blocks, 2.0)
-        assert selection.first_largest(blocked.means, every) == int(np.argmax(whole.means))
-        assert selection.first_largest(blocked.means, ~every) == 0
-    assert_allclose(blocked.squared_widths, whole.squared_widths, rtol=1e-12)
-    assert_allclose(blocked.means, whole.means, rtol=1e-10)
-    assert np.array_equal(candidates, in_blocks)

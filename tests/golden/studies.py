@@ -186,7 +186,7 @@ class Script:
             for job in answer["jobs"]:
                 self._n_jobs += 1
                 self.jobs[self._n_jobs] = job
-        self.told = len(self.player.study._state.told)
+        self.told = len(self.player.study._log.state.told)
         return answer
 
     def tell(self, option: str, minus: str | None = None, **more: Any) -> None:

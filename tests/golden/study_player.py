@@ -201,7 +201,7 @@ class Player:
             "budget_left": study.budget_left,
         }
         if certificate.may_show_bounds:
-            boundary = study._now().boundary
+            boundary = study.analysis().boundary
             at = study.options.index(certificate.option)
             answer["half_widths"] = {
                 "better": _floats(boundary.half_widths(at)),

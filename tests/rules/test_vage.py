@@ -124,15 +124,3 @@ def test_it_says_why_in_words_and_with_labels():
         nw.vaee(actions).why("C")
         == "The rule 'vaee' chose it; its value is known to ±1 (one standard error)."
     )
-
-
-@pytest.mark.parametrize(("told", "share"), [(range(20, 60), 0.2), (range(2000, 2066), 0.03)])
-def test_who_learns_all_at_once_keeps_the_rhythm_of_checks(told, share):
-    """Ten dimensions: while few rounds carry the precision a fifth is due, later the share asked for."""
-    policy = nw.vage(np.eye(10))
-    turns = []
-    for n in told:
-        rule = policy.rule.again()
-        rule.catch_up(np.arange(n) % 10, np.full(n, 0.3))
-        turns.append(rule.is_due())
-    assert share * 0.8 <= np.mean(turns) <= share + 0.06

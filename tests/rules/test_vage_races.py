@@ -155,7 +155,7 @@ def test_what_belongs_to_another_model_is_refused():
 def test_options_without_features_race_too():
     """The model with one unknown per option: compiled and NumPy verbs find the same."""
     rng = np.random.default_rng(0)
-    options = Separate(30, np.empty(0, np.int64), 0)
+    options = Separate(30)
     model = new_model(options, 1.0)
     for _ in range(60):
         fold(model, int(rng.integers(30)), float(rng.normal()), float(10 ** rng.uniform(-2, 0)))

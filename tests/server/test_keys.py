@@ -1,4 +1,4 @@
-"""Tokens, sessions and rate limits: who may come in, and what is remembered of them."""
+"""Tokens and sessions: who may come in, and what is remembered of them."""
 
 import html
 import os
@@ -13,7 +13,7 @@ from tests.support.web_stores import API, bearer, guarded_app, small_study
 
 import noisewise as nw
 from noisewise.server.answers import name_in_path
-from noisewise.server.auth.keys import COOKIE, IDLE, STRANGER_BURST, STRANGER_RATE, RateLimit, Sessions
+from noisewise.server.auth.keys import COOKIE, IDLE, Sessions
 from noisewise.server.auth.tokens import TokenFile, tokens_of
 
 NEXT = re.compile(r'name="next" value="([^"]*)"')
@@ -168,32 +168,6 @@ def test_an_idle_session_ends():
     assert sessions.find(session) == "t-1"
     now += IDLE + 1.0
     assert sessions.find(session) is None
-
-
-def test_requests_beyond_the_rate_wait():
-    now = 0.0
-    limit = RateLimit(rate=2.0, burst=3.0, clock=lambda: now)
-    assert [limit.wait("a") for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
-    assert limit.wait("b") == 0.0
-    now = 0.5
-    assert limit.wait("a") == 0.0
-
-
-def test_too_many_requests_of_one_token_are_refused_and_others_go_on(tmp_path):
-    app, secrets = guarded_app(tmp_path, rate=0.001, burst=5)
-    with TestClient(app, base_url="http://localhost") as client:
-        viewer, worker = bearer(secrets["viewer"]), bearer(secrets["worker"])
-        statuses = [client.get(f"{API}/tea", headers=viewer).status_code for _ in range(6)]
-        assert statuses == [200] * 5 + [429]
-        late = client.get(f"{API}/tea", headers=viewer)
-        assert int(late.headers["retry-after"]) > 0
-        assert client.get(f"{API}/tea", headers=worker).status_code == 200
-
-
-def test_who_guesses_tokens_is_slowed_down(guarded):
-    guarded.app.state.keys.strangers = RateLimit(STRANGER_RATE, STRANGER_BURST, clock=lambda: 0.0)
-    statuses = {guarded.get(f"{API}/tea", headers=bearer(f"nw_{n:043d}")).status_code for n in range(130)}
-    assert statuses == {401, 429}
 
 
 def test_tokens_are_made_listed_and_revoked_by_the_command(tmp_path):

@@ -1,13 +1,12 @@
 """Events as they happen, and long tasks that are watched and cancelled."""
 
 import asyncio
-import json
 import os
 import threading
 
 import pytest
-from tests.support.event_streams import Listener, connection_to, request
 from tests.support.held_worker import HeldWorker
+from tests.support.requests import connection_to, request
 from tests.support.servers import in_thread
 from tests.support.waiting import wait_until
 from tests.support.web_stores import API, bearer, guarded_app, small_study
@@ -42,31 +41,6 @@ def is_alive(pid):
     except ProcessLookupError:
         return False
     return True
-
-
-def test_events_of_all_writers_arrive_and_a_stream_resumes_where_it_stopped(served):
-    url, store = served
-    listener = Listener(url, f"{API}/tea/events?after=3")
-    assert listener.answer.headers["content-type"].startswith("text/event-stream")
-    assert listener.next()["id"] == "4"
-    request(url, "POST", f"{API}/tea/tells", RESULT)
-    fifth = listener.next()
-    assert (fifth["id"], fifth["event"]) == ("5", "tell")
-    assert json.loads(fifth["data"])["body"]["option"] == "A"
-    nw.load_study(store).tell(option="B", value=1.0, se=0.1)  # as another process would
-    assert listener.next()["id"] == "6"
-    listener.close()
-    resumed = Listener(url, f"{API}/tea/events", **{"Last-Event-ID": "5"})
-    assert resumed.next()["id"] == "6"
-    resumed.close()
-
-
-def test_a_server_that_ends_ends_its_streams(app):
-    with in_thread(app) as url:
-        listener = Listener(url, f"{API}/tea/events")
-        listener.next()
-    list(listener.messages())
-    listener.close()
 
 
 def test_a_plan_with_levels_of_noise_is_computed_once_for_each_version_of_a_study(app, tmp_path):

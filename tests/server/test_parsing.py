@@ -6,7 +6,7 @@ import threading
 import pytest
 from pydantic import ValidationError
 from starlette.testclient import TestClient
-from tests.support.event_streams import request
+from tests.support.requests import request
 from tests.support.servers import in_thread
 from tests.support.web_stores import API, bearer, guarded_app, small_study
 

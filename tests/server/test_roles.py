@@ -49,7 +49,7 @@ def app_and_secrets(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory):
-    return guarded_app(tmp_path_factory.mktemp("reading"), read_only=True, rate=1e9, burst=1e9)
+    return guarded_app(tmp_path_factory.mktemp("reading"), read_only=True)
 
 
 def address_of(path):

@@ -14,7 +14,7 @@ EXAMPLES = effort(1, 20)
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory):
-    app, secrets = guarded_app(tmp_path_factory.mktemp("schema"), rate=1e9, burst=1e9)
+    app, secrets = guarded_app(tmp_path_factory.mktemp("schema"))
     with in_thread(app) as url:
         yield schemathesis.openapi.from_url(f"{url}/api/v1/openapi.json"), secrets["owner"]
 

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 from tests.support.commands import run
-from tests.support.event_streams import request
+from tests.support.requests import request
 from tests.support.servers import ServerProcess
 from tests.support.waiting import wait_until
 from tests.support.web_stores import API, bearer, small_store

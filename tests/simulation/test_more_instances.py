@@ -5,7 +5,6 @@ import pytest
 
 import noisewise as nw
 from noisewise.data import load_table
-from noisewise.simulation.twister import Twister
 
 
 def test_a_polytope_has_vertices_only():
@@ -35,7 +34,7 @@ def test_the_leaderboard_is_the_published_table_without_the_reference():
     measured = table.filter(table["standard_error"] > 0)["win_rate"].to_numpy()
     assert np.corrcoef(vectors @ theta, measured)[0, 1] > 0.5
     with pytest.raises(
-        ValueError, match="`name` must be one of 'alpaca_eval', 'bangertdrowns2004'; got 'alpaca'"
+        ValueError, match=r"`name` must be one of 'alpaca_eval', 'bangertdrowns2004', .*; got 'alpaca'"
     ):
         load_table("alpaca")
 
@@ -69,23 +68,13 @@ def test_the_instance_of_many_rivals_is_as_published():
 
 
 def test_the_published_draw_of_the_instance_of_many_rivals():
-    """Its first numbers, from the generator and seed of the published experiments."""
+    """Its first numbers are those of the published generator and seed."""
     first = [0.7684476751965699, 0.940515000715187, 0.6739586945680673, 0.3954531123351086]
-    assert Twister(123).random(4).tolist() == first
-    assert Twister(1234).random(2).tolist() == [0.5908446386657102, 0.7667970365022592]
     vectors, theta = nw.instances.tirinzoni_degenne().draw(np.random.default_rng(0), np.ones(1))
     assert (theta[10:14] + 1.0).tolist() == pytest.approx(first, rel=1e-15)
     # The first 10 numbers are the parameter's; every 20 more an action, unless it is too good.
-    numbers = Twister(123).random(1610)[10:]
-    rows = 2.0 * numbers.reshape(-1, 20) - 1.0
+    rows = 2.0 * load_table("tirinzoni_degenne")["number"].to_numpy()[10:1610].reshape(-1, 20) - 1.0
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     np.testing.assert_allclose(vectors[10:], rows[rows @ theta <= 0.5][:40], rtol=1e-14)
-
-
-def test_normal_numbers_are_those_of_the_published_generator():
-    """Numbers that Julia's ``randn`` is known to give; they go on wherever one stops."""
-    known = [0.8673472019512456, -0.9017438158568171, -0.4944787535042339, -0.9029142938652416]
-    assert Twister(1234).normals(4) == pytest.approx(known, rel=1e-14)
-    twister = Twister(1234)
-    pieces = np.concatenate([twister.normals(size) for size in (1, 400, 0, 2599)])
-    assert np.array_equal(pieces, Twister(1234).normals(3000))
+    with pytest.raises(ValueError, match="`shape` must be given for more than 1000 numbers"):
+        nw.instances.tirinzoni_degenne(n_actions=51)

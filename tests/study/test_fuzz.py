@@ -112,8 +112,8 @@ def test_every_call_succeeds_or_is_refused_with_one_sentence(seed):
             assert "\n" not in message
             assert fuzzer.study.events() == before
     assert min(done, refusals) > 3
-    again = nw.load_study(fuzzer.study._storage, fuzzer.study.name, clock=fuzzer.clock)
-    assert list(again._state.told) == list(fuzzer.study._state.told)
+    again = nw.load_study(fuzzer.study._log.storage, fuzzer.study.name, clock=fuzzer.clock)
+    assert list(again._log.state.told) == list(fuzzer.study._log.state.told)
     assert strict(again.certificate().to_json()) == strict(fuzzer.study.certificate().to_json())
     assert str(again.check())
     assert again.frame("measurements").equals(fuzzer.study.frame("measurements"))

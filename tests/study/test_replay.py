@@ -110,11 +110,11 @@ class Player:
             self.pick(acts)()
 
     def some_items(self, number):
-        if int(number[2:]) > len(self.study._state.told):
+        if int(number[2:]) > len(self.study._log.state.told):
             raise KeyError(number)
-        content = self.study._state.told[int(number[2:]) - 1]
-        place = self.study._state.items.read(content).places[0]
-        return {self.study._state.items.names[int(place)]: self.value()}
+        content = self.study._log.state.told[int(number[2:]) - 1]
+        place = self.study._log.state.items.read(content).places[0]
+        return {self.study._log.state.items.names[int(place)]: self.value()}
 
 
 def asked(study):
@@ -125,7 +125,7 @@ def asked(study):
 
 
 def answers(study):
-    state = study._state
+    state = study._log.state
     return {
         "pending": study.pending,
         "jobs": dict(state.jobs),
@@ -145,8 +145,8 @@ def test_a_loaded_study_answers_like_the_one_that_was_told(kind, seed, steps):
     for _ in range(steps):
         player.step()
     live = player.study
-    loaded = nw.load_study(live._storage, live.name, clock=player.clock)
-    loaded._catch_up()
+    loaded = nw.load_study(live._log.storage, live.name, clock=player.clock)
+    loaded._log.catch_up()
     before, after = answers(live), answers(loaded)
     assert [name for name in before if repr(before[name]) != repr(after[name])] == []
 
@@ -155,7 +155,7 @@ def test_suggestions_of_items_that_are_not_known_yet_stay_pending_after_loading(
     study = nw.create_study(options=NAMES, eps=0.1)
     study.tell(option="A", items={"p": 1, "q": 0})
     study.ask(2)
-    loaded = nw.load_study(study._storage, study.name)
+    loaded = nw.load_study(study._log.storage, study.name)
     assert loaded.pending == study.pending
     assert len(study.pending) == 2
     assert [job.id for job in loaded.ask(1)] == ["ask-3"]
@@ -175,7 +175,7 @@ def test_scores_have_the_same_bound_however_often_it_was_looked_at(measure, seed
                 some += [f"{study.n_events} {k}" for k in range(4 - len(some))]
             study.tell(option=option, items={name: float(chance.random()) for name in some})
             study.certificate()
-    loaded = nw.load_study(study._storage, study.name)
+    loaded = nw.load_study(study._log.storage, study.name)
     assert loaded.certificate().to_json() == study.certificate().to_json()
 
 
@@ -189,11 +189,11 @@ def test_rounds_have_the_same_bound_however_often_it_was_looked_at(seed):
         for place, option in enumerate(study.options):
             if chance.random() < 0.1 and number > 8:
                 continue
-            told = study._state.items.of(place).count
+            told = study._log.state.items.of(place).count
             study.tell(
                 option=option, items={str(told): times[place] * np.exp(0.02 * chance.standard_normal())}
             )
             if chance.random() < 0.7:
                 study.certificate()
-    loaded = nw.load_study(study._storage, study.name)
+    loaded = nw.load_study(study._log.storage, study.name)
     assert loaded.certificate().to_json() == study.certificate().to_json()

@@ -274,7 +274,7 @@ def test_the_log_is_plain_json():
     study.add_options({"id": ["o8"], "a": [0.1], "b": [0.2], "c": [0.3]})
     study.set_policy("uniform", seed=3)
     store = nw.MemoryStorage()
-    store.create("study", study._storage.read(study.name))
+    store.create("study", study._log.storage.read(study.name))
     again = nw.load_study(store, clock=Clock())
     assert again.certificate().to_json() == study.certificate().to_json()
     assert again.ask(3, dry_run=True) == study.ask(3, dry_run=True)

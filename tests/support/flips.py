@@ -31,11 +31,11 @@ def make_store(path: Path) -> None:
     study.tell(option="C", value=11.0, se=0.2)
     study.exclude("D", "sold out")
     study.set_policy("widest")
-    other = nw.create_study(study._storage, name="second", options=["A", "B"], eps=0.1)
+    other = nw.create_study(study._log.storage, name="second", options=["A", "B"], eps=0.1)
     for k in range(60):
         other.tell(option="AB"[k % 2], value=k / 7.0, se=0.1 + k / 100.0, key=f"run-{k}")
-    nw.create_study(study._storage, name="empty", options=["A", "B"], eps=0.1)
-    study._storage.close()
+    nw.create_study(study._log.storage, name="empty", options=["A", "B"], eps=0.1)
+    study._log.storage.close()
 
 
 def answers(path: Path) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def follow(study: nw.Study, cause: Cause) -> None:
 
 
 def _amend_bars(study: nw.Study, remedy: dict[str, Any]) -> None:
-    judged = Judged(study._now())
+    judged = Judged(study.analysis())
     for at in np.flatnonzero(judged.known):
         se = float(judged.bare[at])
         told = {"var": se} if remedy.get("se") == "told as var" else {"se": se * remedy["se_times"]}
@@ -52,7 +52,7 @@ def _amend_bars(study: nw.Study, remedy: dict[str, Any]) -> None:
 
 
 def _give_blocks(study: nw.Study, remedy: dict[str, Any]) -> None:
-    table = Judged(study._now())
+    table = Judged(study.analysis())
     if remedy["block"] == "runs":
         codes = np.searchsorted(remedy["from"], table.columns.number, side="right")
     else:

@@ -14,8 +14,8 @@ def answers_of(rng, n, size, sd=2.0):
 
 def told(study, option, values):
     """Tell an option its next items; those that the study does not know yet are called q0, q1, …"""
-    row = study._state.index[option]
-    start, known = study._state.items.of(row).prefix, study._state.items.names
+    row = study._log.state.index[option]
+    start, known = study._log.state.items.of(row).prefix, study._log.state.items.names
     names = [known[k] if k < len(known) else f"q{k}" for k in range(start, start + len(values))]
     return study.tell(option=option, items=dict(zip(names, values, strict=True)))
 

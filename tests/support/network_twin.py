@@ -113,7 +113,7 @@ class Network:
 def studied(study):
     """The differences that a study estimates, and their standard errors, both (n, n)."""
     estimate = study.frame("options")["estimate"].to_numpy()
-    fit = study._now().estimates
+    fit = study.analysis().estimates
     error = np.sqrt([fit.variances_apart(option) for option in range(estimate.size)])
     error[np.isinf(error)] = np.nan
     return estimate[:, None] - estimate[None, :], error

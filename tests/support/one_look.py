@@ -38,7 +38,7 @@ def once(rows: list[dict[str, Any]], **question: Any) -> Any:
 def analysis_of(study: Any) -> Analysis:
     """What its bounds are made from."""
     study.certificate()
-    found: Analysis = study._now()
+    found: Analysis = study.analysis()
     return found
 
 

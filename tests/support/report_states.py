@@ -126,7 +126,7 @@ def items():
     rng = np.random.default_rng(1)
     study = nw.create_study(options=["m1", "m2", "m3"], eps=0.2, measure=nw.Items(40), seed=0)
     for name, share in (("m1", 0.4), ("m2", 0.6), ("m3", 0.95)):
-        order = [study._state.items.names[k] for k in range(40)]
+        order = [study._log.state.items.names[k] for k in range(40)]
         study.tell(option=name, items={one: float(rng.random() < share) for one in order})
     return study
 

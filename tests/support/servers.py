@@ -31,7 +31,6 @@ def in_thread(app, **more):
     try:
         yield f"http{'s' if config.is_ssl else ''}://127.0.0.1:{port}"
     finally:
-        app.state.streams.stopping.set()
         server.should_exit = True
         thread.join(PATIENCE)
         assert not thread.is_alive(), "the server did not end"

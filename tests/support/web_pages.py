@@ -1,5 +1,6 @@
 """Pages of the server as tests read them: what they link to, what is inline, the token of their forms."""
 
+import html
 import re
 from html.parser import HTMLParser
 
@@ -50,3 +51,12 @@ def address_of(study, page=""):
 
 def token_in(page):
     return re.search(r'name="csrf_token" value="([^"]+)"', page.text)[1]
+
+
+def form_in(answer):
+    """The table and the roles of its columns, as the page sends them back."""
+    text = html.unescape(
+        re.search(r'<textarea name="table"[^>]*>\n(.*?)</textarea>', answer.text, re.DOTALL)[1]
+    )
+    roles = text.splitlines()[0].split(",")
+    return {"table": text, "format": "table", **{f"role.{at}": role for at, role in enumerate(roles)}}

@@ -156,7 +156,7 @@ def _look(
 def _replays_to_the_same(study: nw.Study) -> bool:
     """Whether one process that replays the log comes to the same state."""
     alone = nw.MemoryStorage()
-    alone.create(study.name, study._storage.read(study.name))
+    alone.create(study.name, study._log.storage.read(study.name))
     replayed = nw.load_study(alone)
     suggestions: list[Any] = [[j.option for j in s.ask(3, dry_run=True)] for s in (study, replayed)]
     return (

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisewise.core.blocks import row_blocks
 from noisewise.core.checks import nearest
-from noisewise.core.independent import NO_VECTORS, Separate, separate
+from noisewise.core.independent import NO_VECTORS, Separate
 
 #: Directions whose share of the largest second moment is below this are rounding, not features.
 RANK_TOLERANCE = 1e-12
@@ -218,26 +218,14 @@ class IndependentOptions(ActionSet):
     Args:
         n_actions: How many there are.
         labels: Names for people, one per option.
-        columns: Which of them a border touches; default: none.
-        rank: How many directions matter; default: one per option.
-        max_norm: The largest prior standard deviation of an option, in units of 1/√ridge.
     """
 
-    def __init__(
-        self,
-        n_actions: int,
-        labels: Sequence[str] | None = None,
-        columns: Separate | None = None,
-        *,
-        rank: int | None = None,
-        max_norm: float = 1.0,
-    ) -> None:
-        self.n_actions, self.dim = n_actions, n_actions
-        self.rank = n_actions if rank is None else rank
+    def __init__(self, n_actions: int, labels: Sequence[str] | None = None) -> None:
+        self.n_actions = self.dim = self.rank = n_actions
         self.labels = None if labels is None else list(labels)
         self.is_memory_map = False
-        self.max_norm = max_norm
-        self._separate = separate(n_actions) if columns is None else columns
+        self.max_norm = 1.0
+        self._separate = Separate(n_actions)
 
     @property
     def columns(self) -> Any:

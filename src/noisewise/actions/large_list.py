@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.actions.finite import ActionSet, _as_labels, _as_rows, _survey
-from noisewise.core.blocks import MANY, Floats
+from noisewise.core.blocks import Floats
 
 Rows = NDArray[np.int64]
 Numbers = NDArray[np.floating]
 
+#: A memory map of fewer rows is used like any array.
+MANY = 250_000
 #: Rows that are read together.
 TOGETHER = 50_000
 ENDINGS = (".npy", ".parquet")

@@ -137,6 +137,7 @@ LETTER = 3.0
 #: Shapes around (0, 0): what may be read off without colour.
 SHAPES = {
     "recommended": "M0-7L7 0L0 7L-7 0Z",
+    "enough": "M-5-5L5-5L5 5L-5 5Z",
     "may": "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0-5 0Z",
     "out": "M-4-4L4 4M-4 4L4-4",
     "uncertain": "M-4.5 0A4.5 4.5 0 1 0 4.5 0A4.5 4.5 0 1 0-4.5 0Z",

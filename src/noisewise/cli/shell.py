@@ -9,10 +9,10 @@ from click.shell_completion import CompletionItem
 
 from noisewise.core.refusals import RefusedError, Sentence, Words
 from noisewise.operations.table import Api, Arg, Param
+from noisewise.operations.values import typed_value
 from noisewise.operations.words import NAMES, lifted
 
-#: What a type is called in a refusal, and in the help.
-CALLED = {int: "a whole number", float: "a number"}
+#: What a type is called in the help.
 SHOWN = {int: "INTEGER", float: "FLOAT", Path: "PATH"}
 #: What is typed for parameters that a command has under another name.
 ELSEWHERE = {
@@ -168,21 +168,12 @@ class TypedValue(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: Any, context: Any) -> Any:
         """Return the value of what was typed; a refusal is about the parameter."""
-        kind = self.param.type
         if not isinstance(value, str):
             return value
         try:
-            if self.param.typed is not None:
-                return self.param.typed.read(value)
-            if get_origin(kind) is Literal:
-                return _chosen(value, get_args(kind))
-            return kind(value) if kind in SHOWN else value
-        except RefusedError as problem:
-            return _kept(context, problem.about(self.param.name))
+            return typed_value(self.param, value)
         except ValueError as problem:
-            if kind not in CALLED or self.param.typed is not None:
-                return _kept(context, lifted(problem))
-            return _kept(context, RefusedError(self.param.name, f"must be {CALLED[kind]}", got=value))
+            return _kept(context, lifted(problem))
 
 
 def _kept(context: click.Context | None, problem: RefusedError) -> None:
@@ -192,26 +183,12 @@ def _kept(context: click.Context | None, problem: RefusedError) -> None:
     context.meta.setdefault("noisewise.problems", []).append(problem)
 
 
-def _chosen(value: str, choices: tuple[str, ...]) -> str:
-    from noisewise.core.checks import nearest
-
-    if value in choices:
-        return value
-    hint = nearest(value, choices).strip()
-    listed = ", ".join(map(repr, choices))
-    raise RefusedError(None, "must be one of {listed}", got=value, remedy="{hint}", listed=listed, hint=hint)
-
-
 def all_read(param: Param) -> Callable[..., Any]:
     """A function that reads all values of a parameter that has several."""
 
     def read(context: Any, option: Any, values: tuple[str, ...] | None) -> Any:
-        if not values:
-            return None
         try:
-            return list(values) if param.typed is None else param.typed.read(values)
-        except RefusedError as problem:
-            return _kept(context, problem.about(param.name))
+            return typed_value(param, tuple(values)) if values else None
         except ValueError as problem:
             return _kept(context, lifted(problem))
 

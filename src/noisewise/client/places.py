@@ -5,11 +5,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
-from noisewise.client.log import RemoteLog
-from noisewise.client.opening import connect
-from noisewise.client.server_address import is_address
-from noisewise.client.study import RemoteStudy
-from noisewise.client.token_sources import hidden
+from noisewise.client.opening import connect, hidden, is_address
+from noisewise.client.study import RemoteLog, RemoteStudy
 from noisewise.study import creation
 from noisewise.study.log import export
 from noisewise.study.safekeeping import verification
@@ -57,9 +54,9 @@ def _create_anywhere(create: Callable[P, Study]) -> Callable[P, Study]:
     @functools.wraps(create)
     def create_study(*args: P.args, **options: P.kwargs) -> Study:
         made = create(*args, **options)
-        if not isinstance(made._storage, RemoteLog):
+        if not isinstance(made._log.storage, RemoteLog):
             return made
-        return cast(Study, RemoteStudy(made._storage.connection, made.name))
+        return cast(Study, RemoteStudy(made._log.storage.connection, made.name))
 
     return create_study
 

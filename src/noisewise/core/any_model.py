@@ -46,7 +46,7 @@ class AnyModel(Protocol):
     def estimate(self) -> Floats:
         """The estimates of the unknowns, as far as actions are made of them."""
 
-    def write_covariances(self, out: Floats, action: int) -> None:
+    def covariances(self, action: int) -> Floats:
         """The covariances of one action with all actions, (n,)."""
 
     def squared_covariances(self, rivals: NDArray[np.int64], action: int, weights: Floats) -> Floats:

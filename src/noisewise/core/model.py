@@ -20,13 +20,13 @@ vector that is about to be measured.
 """
 
 import math
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.any_model import AGE, RESIDUAL, SINCE_CENTRED, AnyModel, count
-from noisewise.core.blocks import ROWS_PER_BLOCK, Floats, map_rows, routines, row_blocks, widened, workspace
+from noisewise.core.blocks import Floats, routines, row_blocks
 from noisewise.core.independent import IndependentModel, Separate, new_independent
 from noisewise.core.native.verbs import extension, verb
 
@@ -95,7 +95,7 @@ def rotate_in(model: Factored, row: Floats, half: Floats, weight: float) -> None
 WORN = 1e-2
 #: Right-hand sides of one triangular solve: as many as stay in the cache.
 SOLVED_TOGETHER = 4096
-#: The same for compiled code.
+#: As many for compiled code.
 BATCH = 64
 #: Rounding errors of subtraction add up: everything is recomputed after this many measurements.
 REFRESH_AFTER = 20_000
@@ -103,8 +103,6 @@ REFRESH_AFTER = 20_000
 FAR = 1e6
 #: It also moves after this many measurements: means are sums, and the rounding errors of sums add up.
 RECENTRE_AFTER = 32
-
-NOBODY = np.empty(0, dtype=np.intp)
 
 
 class DenseModel(NamedTuple):
@@ -139,25 +137,17 @@ class DenseModel(NamedTuple):
         """θ̂, (dim,)."""
         return self.centre + solve_upper(self, self.factor[:, -1])
 
-    def write_covariances(self, out: Floats, action: int) -> None:
+    def covariances(self, action: int) -> Floats:
         """``aᵀV⁻¹a_k`` for all actions."""
         half = solve_lower(self, self.columns[:, action].astype(np.float64))
-        project_all(self, solve_upper(self, half * self.reciprocals), out)
+        return projections(self, solve_upper(self, half * self.reciprocals))
 
     def squared_covariances(self, rivals: NDArray[np.int64], action: int, weights: Floats) -> Floats:
-        """From the differences themselves: two almost equal vectors would cancel if projected one by one.
-
-        Together they take one read of the vectors.
-        """
-        own = self.columns[:, action].astype(np.float64)
-        steps = np.empty((rivals.size, own.size))
-        for j, rival in enumerate(rivals):
+        """From the differences themselves: two almost equal vectors would cancel if projected one by one."""
+        own, values = self.columns[:, action].astype(np.float64), np.zeros(self.means.size)
+        for rival, weight in zip(rivals, weights, strict=True):
             half = solve_lower(self, self.columns[:, rival] - own)
-            steps[j] = np.sqrt(weights[j]) * solve_upper(self, half * self.reciprocals)
-        values = np.empty(self.means.size)
-        for rows in row_blocks(values.size):
-            covariances = steps @ self.columns[:, rows]
-            np.einsum("jk,jk->k", covariances, covariances, out=values[rows])
+            values += weight * projections(self, solve_upper(self, half * self.reciprocals)) ** 2
         return values
 
     def perturbed_means(self, normals: Floats, scale: float) -> Floats:
@@ -205,12 +195,6 @@ def has_vectors(model: AnyModel) -> TypeGuard[DenseModel]:
     return model.has_vectors
 
 
-def copy_model(model: DenseModel) -> DenseModel:
-    """An independent copy; the actions' vectors are shared."""
-    copies: Any = (array.copy() for array in model[1:])
-    return DenseModel(model.columns, *copies)
-
-
 @verb
 def fold(model: AnyModel, action: int, reward: float, sigma: float) -> None:
     """Learn one measurement of ``action``, in place."""
@@ -218,7 +202,6 @@ def fold(model: AnyModel, action: int, reward: float, sigma: float) -> None:
 
 
 def _learn(model: DenseModel, action: int, reward: float, sigma: float) -> None:
-    dim, n = model.columns.shape
     vector = model.columns[:, action].astype(np.float64, copy=False)
     half = solve_lower(model, vector)
     weighted = half * model.reciprocals
@@ -230,99 +213,36 @@ def _learn(model: DenseModel, action: int, reward: float, sigma: float) -> None:
     row = np.append(vector, reward - float(vector @ model.centre))
     rotate_in(model, row, half, 1.0 / (sigma * sigma))
     count(model.tally, squared_width, sigma)
-    # Scaling once saves a pass: with s = step/√variance, the widths lose (a_k·s)².
-    scale = math.sqrt(variance)
-    np.divide(step, scale, out=model.step)
-    refresh_all = model.tally[AGE] >= REFRESH_AFTER
-
-    def learn(rows: slice) -> NDArray[np.intp]:
-        """Update a block of actions; return those whose width must be recomputed."""
-        if not learn_rows(model, gain * scale, rows.start, rows.stop):
-            return NOBODY
-        worn: NDArray[np.intp] = np.flatnonzero(model.squared_widths[rows] < model.floors[rows])
-        worn += rows.start
-        return worn
-
-    worn = np.concatenate(map_rows(learn, n))
-    far = float(model.pivots @ model.factor[:, dim] ** 2)
-    recentring = far > FAR or model.tally[SINCE_CENTRED] >= RECENTRE_AFTER
-    if recentring:
-        _move_centre(model, theta(model))
-    stale = np.arange(n) if refresh_all else worn
-    if stale.size:
-        refresh(model, stale, means_too=recentring)
-    if refresh_all:
+    covariances = projections(model, step)
+    model.squared_widths[:] -= covariances**2 / variance
+    model.means[:] += gain * covariances
+    if model.tally[AGE] >= REFRESH_AFTER:
         model.tally[AGE] = 0.0
-    if recentring:
-        # Rows that were refreshed have their means: no row is read more than twice in a round.
-        _predict(model, stale)
-
-
-@verb
-def learn_rows(model: DenseModel, gain: float, first: int, last: int) -> int:
-    """Update the actions from ``first`` to before ``last``; how many widths have lost digits.
-
-    With s in ``step``, widths lose ``<s, a_k>²`` and means gain ``gain·<s, a_k>``. Long lists are spread over
-    threads in such runs, so this is a verb.
-    """
-    worn = 0
-    for start in range(first, last, ROWS_PER_BLOCK):
-        rows = slice(start, min(start + ROWS_PER_BLOCK, last))
-        products, lost = workspace(rows)
-        project(model, model.step, rows, products)
-        squared_widths = model.squared_widths[rows]
-        np.multiply(products, products, out=lost)
-        squared_widths -= lost
-        products *= gain
-        model.means[rows] += products
-        worn += int(np.count_nonzero(squared_widths < model.floors[rows]))
-    return worn
-
-
-def project(model: DenseModel, direction: Floats, rows: slice, out: Floats) -> None:
-    """``<direction, a_k>`` for a block of actions; float32 storage is multiplied in float64."""
-    block = model.columns[:, rows]
-    if block.dtype == np.float64:
-        np.dot(direction, block, out=out)
+        refresh_all(model)
     else:
-        np.dot(direction, widened(block), out=out)
+        refresh(model, np.flatnonzero(model.squared_widths < model.floors))
+    far = float(model.pivots @ model.factor[:, -1] ** 2)
+    if far > FAR or model.tally[SINCE_CENTRED] >= RECENTRE_AFTER:
+        recentre(model)
 
 
 def projections(model: DenseModel, direction: Floats) -> Floats:
-    """``<direction, a_k>`` for all actions, (n,)."""
-    values = np.empty(model.means.size)
-    project_all(model, direction, values)
-    return values
+    """``<direction, a_k>`` for all actions, (n,); float32 storage is multiplied in float64."""
+    if model.columns.dtype == np.float64:
+        return np.asarray(direction @ model.columns)
+    blocks = (model.columns[:, rows].astype(np.float64) for rows in row_blocks(model.means.size))
+    return np.concatenate([direction @ block for block in blocks])
 
 
-def project_all(model: DenseModel, direction: Floats, out: Floats) -> None:
-    """Write `projections` into an existing array."""
-    map_rows(lambda rows: project(model, direction, rows, out[rows]), out.size)
-
-
-def rows_of(model: DenseModel, rows: NDArray[np.int64]) -> Floats:
-    """The vectors of some actions, a row for each, in float64."""
-    return model.columns.T[rows].astype(np.float64, copy=False)
-
-
-def refresh(model: DenseModel, stale: NDArray[np.intp], *, means_too: bool = False) -> None:
-    """Recompute the squared widths of some actions, ``‖D^(-1/2)·U⁻ᵀa‖²``, and if wanted their means."""
-    dim = model.columns.shape[0]
-    upper = np.asfortranarray(model.factor[:, :dim])
-    solve_many = routines().solve_many
-
-    def recompute(rows: slice) -> None:
-        for start in range(rows.start, rows.stop, SOLVED_TOGETHER):
-            batch = stale[start : min(start + SOLVED_TOGETHER, rows.stop)]
-            vectors = rows_of(model, batch)
-            if means_too:
-                model.means[batch] = vectors @ model.centre
-            halves = solve_many(1.0, upper, vectors.T, trans_a=1, diag=1, overwrite_b=1).T
-            exact = np.square(halves) @ model.reciprocals
-            model.squared_widths[batch] = exact
-            model.floors[batch] = WORN * exact
-
-    map_rows(recompute, stale.size)
+def refresh(model: DenseModel, stale: NDArray[np.intp]) -> None:
+    """Recompute the squared widths of some actions, ``‖D^(-1/2)·U⁻ᵀa‖²``."""
+    upper = np.asfortranarray(model.factor[:, :-1])
+    for start in range(0, stale.size, SOLVED_TOGETHER):
+        batch = stale[start : start + SOLVED_TOGETHER]
+        vectors = model.columns.T[batch].astype(np.float64, copy=False)
+        halves = routines().solve_many(1.0, upper, vectors.T, trans_a=1, diag=1, overwrite_b=1).T
+        model.squared_widths[batch] = np.square(halves) @ model.reciprocals
+        model.floors[batch] = WORN * model.squared_widths[batch]
 
 
 @verb
@@ -344,28 +264,10 @@ def set_theta(model: DenseModel, estimate: Floats) -> None:
     For rules with an estimate of their own: they fold each measurement as if it came out as expected, which
     grows V alone, and then set theirs. Means, `theta`, `distance_to` and all that is made of them follow.
     """
-    _move_centre(model, estimate)
-    _predict(model, NOBODY)
-
-
-def _move_centre(model: DenseModel, estimate: Floats) -> None:
     model.centre[:] = estimate
     model.factor[:, -1] = 0.0
     model.tally[SINCE_CENTRED] = 0.0
-
-
-def _predict(model: DenseModel, done: NDArray[np.intp]) -> None:
-    """Recompute the means from the centre, but for the actions that are done (ascending)."""
-
-    def predict(rows: slice) -> None:
-        first, last = np.searchsorted(done, (rows.start, rows.stop))
-        if first == last:
-            project(model, model.centre, rows, model.means[rows])
-        elif last - first < rows.stop - rows.start:
-            others = np.delete(np.arange(rows.start, rows.stop), done[first:last] - rows.start)
-            model.means[others] = rows_of(model, others) @ model.centre
-
-    map_rows(predict, model.means.size)
+    model.means[:] = projections(model, model.centre)
 
 
 @verb
@@ -388,14 +290,7 @@ if extension is not None:
 @verb
 def covariance_with(model: AnyModel, action: int) -> Floats:
     """The covariances ``aᵀV⁻¹a_k`` of one action with all actions, (n,)."""
-    covariances = np.empty(model.means.size)
-    covariances_into(covariances, model, action)
-    return covariances
-
-
-def covariances_into(out: Floats, model: AnyModel, action: int) -> None:
-    """Write `covariance_with` into an existing array: a new one may cost half as much as the arithmetic."""
-    model.write_covariances(out, action)
+    return model.covariances(action)
 
 
 @verb
@@ -417,18 +312,10 @@ CANCELLED = 1e-12
 @verb
 def contrast_widths(model: AnyModel, action: int) -> Floats:
     """The widths ``‖a_k - a‖`` of the differences between all actions and one, (n,)."""
-    widths, own = covariance_with(model, action), float(model.squared_widths[action])
-    for rows in row_blocks(widths.size):
-        terms, _ = workspace(rows)
-        squared = widths[rows]
-        np.add(model.squared_widths[rows], own, out=terms)
-        squared *= -2.0
-        squared += terms
-        terms *= CANCELLED
-        np.maximum(squared, terms, out=squared)
-        np.sqrt(squared, out=squared)
+    terms = model.squared_widths + float(model.squared_widths[action])
+    widths = np.sqrt(np.maximum(terms - 2.0 * covariance_with(model, action), CANCELLED * terms))
     widths[action] = 0.0
-    return widths
+    return np.asarray(widths)
 
 
 @verb

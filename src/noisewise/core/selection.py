@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.any_model import SAFEST, AnyModel
-from noisewise.core.blocks import Floats, Mask, fits_one_block, row_blocks, workspace
-from noisewise.core.model import CANCELLED, NOBODY, contrast_widths, covariance_with, perturbed_means
+from noisewise.core.blocks import Floats, Mask
+from noisewise.core.model import CANCELLED, contrast_widths, covariance_with, perturbed_means
 from noisewise.core.native.verbs import verb
 
 #: Values within this share of the winner's own scale count as equal; the lowest index wins. Without it
@@ -24,11 +24,8 @@ def first_largest(values: Floats, allowed: Mask) -> int:
 
     Within ``TIE·|largest|``: for values that are each exact but for rounding, such as ratios and squares.
     """
-    if fits_one_block(values.size):
-        top = _largest(values, allowed)
-        return _first_in_block(values, allowed, _floor(top, TIE * abs(top)))
-    tops = [_largest(values[rows], allowed[rows]) for rows in row_blocks(values.size)]
-    return _first_within(values, allowed, tops, TIE * abs(max(tops)))
+    top = _largest(values, allowed)
+    return _first_from(values, allowed, top, TIE * abs(top))
 
 
 @verb
@@ -46,46 +43,25 @@ def first_best(values: Floats, squared_widths: Floats, allowed: Mask) -> int:
 def first_near(values: Floats, allowed: Mask, winner: int, tolerance: float) -> int:
     """The lowest allowed index within the tolerance, and the rounding, of the winner's value."""
     top = float(values[winner])
-    low = _floor(top, tolerance + ROUNDING * abs(top))
-    for rows in row_blocks(values.size):
-        near = allowed[rows] & ~(values[rows] < low)
-        if near.any():
-            return int(rows.start + near.argmax())
-    return 0
+    return _first_from(values, allowed, top, tolerance + ROUNDING * abs(top))
 
 
 @verb
 def masked_argmax(values: Floats, allowed: Mask) -> int:
     """The lowest allowed index of the largest value, without any tolerance; 0 if none is allowed."""
-    tops = [_largest(values[rows], allowed[rows]) for rows in row_blocks(values.size)]
-    return _first_within(values, allowed, tops, 0.0)
-
-
-def _floor(top: float, tolerance: float) -> float:
-    """What still ties with the largest; infinities tie with their equals alone."""
-    return top - tolerance if math.isfinite(top) else top
-
-
-def widest(model: AnyModel, allowed: Mask) -> int:
-    """The widest allowed action; ties go to the lowest index."""
-    return first_largest(model.squared_widths, allowed)
+    return _first_from(values, allowed, _largest(values, allowed), 0.0)
 
 
 def _largest(values: Floats, allowed: Mask) -> float:
-    return float((values if allowed.all() else np.where(allowed, values, -np.inf)).max())
+    return float(values.max(where=allowed, initial=-np.inf))
 
 
-def _first_within(values: Floats, allowed: Mask, tops: list[float], tolerance: float) -> int:
-    """The first allowed index within the tolerance of the largest, given the largest of each block."""
-    low = _floor(max(tops), tolerance)
-    for top, rows in zip(tops, row_blocks(values.size), strict=True):
-        if not top < low and allowed[rows].any():
-            return int(rows.start) + _first_in_block(values[rows], allowed[rows], low)
-    return 0
+def _first_from(values: Floats, allowed: Mask, top: float, tolerance: float) -> int:
+    """The first allowed index within the tolerance of the largest, or NaN; 0 if there is none.
 
-
-def _first_in_block(values: Floats, allowed: Mask, low: float) -> int:
-    """The first allowed index whose value is at least ``low``, or NaN; 0 if there is none."""
+    Infinities tie with their equals alone.
+    """
+    low = top - tolerance if math.isfinite(top) else top
     return int((allowed & ~(values < low)).argmax())
 
 
@@ -97,10 +73,16 @@ def first_largest_candidate(values: Floats, allowed: Mask, candidates: Mask) -> 
 
 
 @verb
+def best_of_draw(model: AnyModel, normals: Floats, scale: float, allowed: Mask) -> int:
+    """The best allowed action under the draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior."""
+    return first_best(perturbed_means(model, normals, scale), model.squared_widths, allowed)
+
+
+@verb
 def first_other(model: AnyModel, draws: Floats, allowed: Mask, leader: int) -> int:
     """The best under the first draw from ``N(θ̂, V⁻¹)``, (k, dim), that disagrees; -1 if all agree."""
     for normals in draws:
-        best = first_best(perturbed_means(model, normals, 1.0), model.squared_widths, allowed)
+        best = best_of_draw(model, normals, 1.0, allowed)
         if best != leader:
             return best
     return -1
@@ -163,18 +145,9 @@ def drop_ruled_out(model: AnyModel, candidates: Mask, radius: float) -> None:
 
 def _far_from(model: AnyModel, candidates: Mask, radius: float, value: float) -> NDArray[np.intp]:
     """The candidates, and hardly any more, whose interval does not contain ``value``."""
-    found = []
-    for rows in row_blocks(candidates.size):
-        distance, reach = workspace(rows)
-        np.subtract(model.means[rows], value, out=distance)
-        np.multiply(distance, distance, out=distance)
-        # A little less than the square of radius·width: rounding must not hide an action.
-        np.multiply(model.squared_widths[rows], (1.0 - TIE) * radius * radius, out=reach)
-        far = distance > reach
-        far &= candidates[rows]
-        if far.any():
-            found.append(rows.start + np.flatnonzero(far))
-    return np.concatenate(found) if found else NOBODY
+    # A little less than the square of radius·width: rounding must not hide an action.
+    reach = model.squared_widths * ((1.0 - TIE) * radius * radius)
+    return np.flatnonzero(((model.means - value) ** 2 > reach) & candidates)
 
 
 @verb

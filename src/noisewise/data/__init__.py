@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: The tables by name.
-TABLES = ("alpaca_eval", "bangertdrowns2004")
+TABLES = ("alpaca_eval", "bangertdrowns2004", "tirinzoni_degenne")
 
 
 def load_table(name: str) -> "pl.DataFrame":

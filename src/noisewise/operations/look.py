@@ -185,6 +185,9 @@ def certify(
     verify: Annotated[JsonCertificate | None, Opt("Compute this certificate afresh from the log.")] = None,
     out: Annotated[Path | None, Opt("Write the certificate as JSON.", "--out", "-o", local=True)] = None,
     why: Annotated[bool, Opt("List every assumption it rests on.", local=True)] = False,
+    cheapest: Annotated[
+        bool, Opt("Also list the options that are certainly within eps of the best; name the cheapest.")
+    ] = False,
 ) -> CertifyOutcome | ComparedOutcome:
     """State how far from the best the recommended option can be, and whether you may stop."""
     from noisewise.core.files import written_whole
@@ -192,7 +195,7 @@ def certify(
 
     if verify is not None:
         return _verified(study, verify.get("certificate", verify))
-    certificate = study.certificate()
+    certificate = study.certificate(cheapest=cheapest)
     if out is not None:
         with written_whole(out) as draft:
             draft.write_text(f"{certificate.to_json()}\n", encoding="utf-8")
@@ -201,7 +204,7 @@ def certify(
     words[1:1] = map(said, remedies)
     words += [f"Wrote {out}."] if out else []
     remedy = said(remedies[0]) if remedies else None
-    return CertifyOutcome(certificate_of(study), remedy, [str(out)] if out else [], words)
+    return CertifyOutcome(certificate_of(study, cheapest=cheapest), remedy, [str(out)] if out else [], words)
 
 
 def _verified(study: "Study", claimed: dict[str, Any]) -> ComparedOutcome:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from noisewise.study.certificates.certificate import Certificate
+from noisewise.study.certificates.good_enough import GoodEnough
 from noisewise.study.log.events import Event
 from noisewise.study.log.jobs import Job
 from noisewise.study.log.told import GENERATED, Measurement
@@ -31,6 +32,8 @@ def measurement_from(row: Mapping[str, Any]) -> Measurement:
 def certificate_from(plain: Mapping[str, Any]) -> Certificate:
     """A certificate; a bound that does not exist is infinite."""
     known = {name: _frozen(plain[name]) for name in _FIELDS if name in plain}
+    if (sets := known.get("good_enough")) is not None:
+        known["good_enough"] = GoodEnough(**{name: _frozen(part) for name, part in sets.items()})
     infinite = {name: math.inf for name in ("bound", "spread") if known.get(name) is None}
     return Certificate(**known | infinite)
 

@@ -7,12 +7,45 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from noisewise.core.refusals import RefusedError
-from noisewise.operations.table import Arg, Opt, Typed
+from noisewise.operations.table import Arg, Opt, Param, Typed
 
 DAY = 86400.0
+
+
+#: What a type is called in a refusal.
+CALLED = {int: "a whole number", float: "a number"}
+
+
+def typed_value(param: Param, text: str | tuple[str, ...]) -> Any:
+    """Read what was typed for a parameter, all of it if it can be repeated; a refusal names it."""
+    kind = param.type
+    try:
+        if param.typed is not None:
+            return param.typed.read((text,) if param.typed.many and isinstance(text, str) else text)
+        if isinstance(text, tuple):
+            return list(text)
+        if get_origin(kind) is Literal:
+            return _chosen(text, get_args(kind))
+        return kind(text) if kind in (int, float, Path) else text
+    except RefusedError as problem:
+        raise problem.about(param.name) from None
+    except ValueError:
+        if kind not in CALLED or param.typed is not None:
+            raise
+        raise RefusedError(param.name, f"must be {CALLED[kind]}", got=text) from None
+
+
+def _chosen(value: str, choices: tuple[str, ...]) -> str:
+    from noisewise.core.checks import nearest
+
+    if value in choices:
+        return value
+    hint = nearest(value, choices).strip()
+    listed = ", ".join(map(repr, choices))
+    raise RefusedError(None, "must be one of {listed}", got=value, remedy="{hint}", listed=listed, hint=hint)
 
 
 def amount(text: str) -> float | str:

@@ -3,11 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from noisewise.paper.measurements import (
-    characteristic_time,
-    stopping_times,
-    stopping_times_on_published_draws,
-)
+from noisewise.paper.measurements import characteristic_time, stopping_times
 from noisewise.paper.section import (
     Account,
     Effort,
@@ -47,7 +43,7 @@ class SoareRow(NamedTuple):
     most: tuple[int, ...] | None = None  # rounds that it may need; a published row, or a target
     tolerance: float = 0.0  # above it
     both_sides: bool = False  # whether being better by more than the tolerance fails as well
-    quick: int = 0  # runs of the quick report, which has few rules to compile
+    quick: int = 0  # runs of the quick report; 0: none
     full: int = 1000
 
 
@@ -67,8 +63,6 @@ RIVALS_DELTA, RUNS = 0.01, 100
 RIVALS = "tirinzoni-degenne"
 #: Runs of the published experiments end by force at a million rounds.
 RIVALS_LONGEST = 400_000
-#: Their runs have the seeds from this one on; each of our runs on their draws is given DRAWS numbers.
-FIRST_SEED, DRAWS = 124, 120_000
 #: Tirinzoni and Degenne, NeurIPS 2022, Table 1, thousands of samples: the mean without elimination, its
 #: standard deviation over 100 runs, the mean with elimination when stopping, and when stopping and sampling.
 PUBLISHED_RIVALS: dict[str, tuple[float, float, float | None, float | None]] = {
@@ -95,14 +89,12 @@ class RivalsRow(NamedTuple):
     rule: str
     options: dict[str, Any]
     stop: str
-    quick: int = 0  # runs of the quick report, which has few rules to compile
+    quick: int = 0  # runs of the quick report; 0: none
     full: int = RUNS  # more where they are cheap: our own error should not decide
-    their_draws: bool = False  # on the noise of the published runs
 
 
 RIVALS_ROWS = (
-    RivalsRow("LinGapE", "lingape", {"radius": "logarithmic"}, "glr-log", their_draws=True),
-    RivalsRow("LinGapE, fresh draws", "lingape", {"radius": "logarithmic"}, "glr-log", full=4 * RUNS),
+    RivalsRow("LinGapE", "lingape", {"radius": "logarithmic"}, "glr-log", full=4 * RUNS),
     RivalsRow("LinGame", "lingame", {"learners": "single", "optimistic": False}, "glr-log"),
     RivalsRow("FWS", "frank_wolfe_sampling", {}, "glr-log", quick=8),
     # Its own stopping rule; half of delta is for the phases. Theirs judges by all measurements.
@@ -135,12 +127,9 @@ def _on_soare(rule: str, delta: float, problem: dict[str, float], runs: Any) -> 
 
 def _among_rivals(effort: Effort, row: RivalsRow) -> Piece:
     options = {"delta": RIVALS_DELTA, "norm_bound": 4.0} | row.options  # theta is 3.3 long
-    how: dict[str, Any] = {"problem": RIVALS, "rule": row.rule, "options": options, "stop": row.stop}
-    if row.their_draws:
-        replayed = effort._replace(seed=FIRST_SEED).runs(DRAWS, row.quick, row.full)
-        return piece(stopping_times_on_published_draws, runs=replayed, **how)
+    how: dict[str, Any] = {"rule": row.rule, "options": options, "stop": row.stop}
     runs = effort.runs(RIVALS_LONGEST, row.quick, row.full)
-    return piece(stopping_times, problem_options={}, runs=runs, **how)
+    return piece(stopping_times, problem=RIVALS, problem_options={}, runs=runs, **how)
 
 
 def describe(effort: Effort, outcomes: Outcomes) -> Account:
@@ -258,8 +247,7 @@ def describe_rivals(effort: Effort, account: Account, outcomes: Outcomes) -> Non
         found = outcomes.get(f"elimination/{row.label}")
         if found is not None:
             numbers = found["mean"] / 1000, found["spread"] / 1000
-            name = f"{row.label}, ours" + (", their draws" if row.their_draws else "")
-            rows.append(_row(name, found["runs"], *numbers, None, None))
+            rows.append(_row(f"{row.label}, ours", found["runs"], *numbers, None, None))
     rows += [_row(f"{name}, published", RUNS, *numbers) for name, numbers in PUBLISHED_RIVALS.items()]
     account.show(
         "external-elimination",
@@ -276,15 +264,6 @@ def describe_rivals(effort: Effort, account: Account, outcomes: Outcomes) -> Non
     title = "Stopping times among fifty actions in twenty features"
     x_title = "Thousands of rounds until the rule stops"
     account.draw_claims("external-elimination", CAPTION, drawn, title, x_title, claimed="published")
-    if "elimination/LinGapE, fresh draws" in outcomes:
-        ours = outcomes["elimination/LinGapE, fresh draws"]["mean"] / 1000
-        mean, spread = PUBLISHED_RIVALS["LinGapE"][:2]
-        off = (ours - mean) / (spread / math.sqrt(RUNS))
-        account.say(
-            f"""LinGapE was run on the very noise of their hundred runs, from the seeds that they state: what
-            differs is how ties are broken, and rounding. On fresh draws it is {off:+.1f} of their standard
-            errors away from the published mean, which is chance: the draws are all that changed."""
-        )
     for row in RIVALS_ROWS:
         if row.label in PUBLISHED_RIVALS and f"elimination/{row.label}" in outcomes:
             _check_rivals(account, effort, row.label, outcomes[f"elimination/{row.label}"])

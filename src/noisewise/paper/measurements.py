@@ -14,7 +14,6 @@ from noisewise.core.randomness import generator
 from noisewise.designs import optimal_design, transductive_design
 from noisewise.rules.registry import POLICIES, make_policy, rule_named
 from noisewise.simulation import Environment, Simulation, instances, schedules, simulate
-from noisewise.simulation.twister import Twister
 from noisewise.theory import (
     clipped_level,
     harmonic_level,
@@ -446,35 +445,12 @@ def stopping_times(
     ``stop="gap"`` stands for the rule's own: no other action is left.
     """
     env = make_world(problem, problem_options, np.ones(runs["horizon"]))
-    eps = ALONE if stop == "gap" else None
-    return _summary([run(rule, options, env, runs, stop=stop, eps=eps)])
-
-
-def stopping_times_on_published_draws(
-    problem: str, rule: str, options: dict[str, Any], stop: str, runs: Runs
-) -> dict[str, Any]:
-    """The same on the noise of a published experiment, run by run; the seed is that of its first run."""
-    longest, first = runs["horizon"], runs["seed"]
-    worlds = [published_world(problem, longest, first + r) for r in range(runs["replications"])]
-    alone: Runs = {"horizon": longest, "replications": 1, "seed": 0}
-    return _summary([run(rule, options, world, alone, stop=stop) for world in worlds])
-
-
-def published_world(problem: str, longest: int, seed: int) -> Environment:
-    """The world of one published run: its rounds take the normal numbers of its seed in turn.
-
-    The actions also keep the order of the instance.
-    """
-    vectors, theta = instances.named(problem).draw(np.random.default_rng(0), np.ones(1))
-    return Environment(vectors, theta, np.ones(longest), noise=lambda _, size: Twister(seed).normals(size))
-
-
-def _summary(simulations: list[Simulation]) -> dict[str, Any]:
-    rounds = np.concatenate([simulation.stopped for simulation in simulations]).astype(float)
+    simulation = run(rule, options, env, runs, stop=stop, eps=ALONE if stop == "gap" else None)
+    rounds = simulation.stopped.astype(float)
     return mean_and_error(rounds) | {
         "spread": float(rounds.std(ddof=1)) if rounds.size > 1 else 0.0,
-        "wrong": sum(int((simulation.simple_regret[:, -1] > 1e-12).sum()) for simulation in simulations),
-        "unfinished": sum(int((~simulation.fired).sum()) for simulation in simulations),
+        "wrong": int((simulation.simple_regret[:, -1] > 1e-12).sum()),
+        "unfinished": int((~simulation.fired).sum()),
         "runs": rounds.size,
     }
 

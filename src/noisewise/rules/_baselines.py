@@ -12,16 +12,13 @@ class Widest(Rule):
     reference = "uncertainty sampling: Algorithm 1 of Breaking the Total Variance Barrier, nothing eliminated"
     guarantee = "anytime certificate; simple regret 2·radius·x, as vaee, for recommendation='best'"
     cost = "n·dim"
-    order_free = pools = True
+    pools = True
 
     def chooses_by_width(self):
         return type(self) is Widest
 
     def choose(self, allowed, sigma):
         return self.model.widest(allowed)
-
-    def catch_up(self, actions, sigmas):
-        """Nothing is remembered beyond the model."""
 
 
 class Greedy(Widest):

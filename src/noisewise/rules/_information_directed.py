@@ -49,7 +49,7 @@ class InformationDirected(Rule):
     reconstruction = True
     sees_sigma = "before"
     random = True
-    lists_only = order_free = True
+    lists_only = True
 
     def prepare(self):
         check_choice("information", self.information, ("full", "optimistic"))

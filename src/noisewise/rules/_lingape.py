@@ -45,7 +45,7 @@ class Lingape(Rule):
     )
     cost = "n·dim"
     sees_sigma: ClassVar[Any] = "never"
-    lists_only = order_free = True
+    lists_only = True
     weighted = False
 
     def limits_for(self, actions):

@@ -26,7 +26,6 @@ class Oful(Rule):
     guarantee = "anytime certificate if sigma ≤ noise_level; cumulative regret d·√T, up to logarithms"
     cost = "n·dim + dim²"
     sees_sigma = "never"
-    order_free = True
 
     def limits_for(self, actions):
         level = check_positive("noise_level", self.noise_level)

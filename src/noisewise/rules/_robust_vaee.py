@@ -4,7 +4,7 @@ from noisewise.rules._vaee import Vaee
 from noisewise.rules.robust import Robust
 
 
-class RobustVaee(Robust, Vaee):  # type: ignore[misc]  # no `catch_up`
+class RobustVaee(Robust, Vaee):
     """VAEE for noise with heavy tails or outliers: sigma must be its standard deviation, no more.
 
     Args:

@@ -62,9 +62,6 @@ class Vaee(Rule):
     def imagine(self, action, sigma):  # what is under way rules nothing out
         self.model.imagine(action, sigma)
 
-    def catch_up(self, actions, sigmas):
-        self.model.drop_ruled_out(self.survivors, self.beta())
-
 
 class VaeeAsPrinted(Vaee):
     """VAEE with the paper's own choices: its radius, measuring candidates only, the last as advice.

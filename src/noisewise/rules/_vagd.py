@@ -29,7 +29,7 @@ class Vagd(Rule):
     reference = "Breaking the Total Variance Barrier, Algorithm 2"
     guarantee = "fixed-design certificate, anytime after leaving the design; simple regret by Theorem 2"
     cost = "n·dim, and a design once"
-    lists_only = fixed_set = order_free = pools = True
+    lists_only = fixed_set = pools = True
     is_ball = False
     by_count = False
 

@@ -19,7 +19,7 @@ import numpy as np
 from noisewise.core.checks import check_positive, check_probability
 from noisewise.core.model import squared_covariances
 from noisewise.rules import races
-from noisewise.rules.races import CONCENTRATION, CREDIT, CREDIT_TO_WIDEST, PRECISION, PRECISION_TO_WIDEST
+from noisewise.rules.races import PRECISION
 from noisewise.rules.rule import Rule
 
 
@@ -100,28 +100,6 @@ class Vage(Rule):
 
     def candidates(self):
         return self.survivors
-
-    def catch_up(self, actions, sigmas):
-        """Fill the rest of the state from measurements whose order is not known.
-
-        Which was the widest at the time is not known either, so turns are counted instead: each ledger is set
-        such that one measurement in 1/share goes to the widest action.
-        """
-        if not actions.size:
-            return
-        precisions, books = sigmas**-2.0, self.ledgers
-        credits = np.minimum(1.0, self.model.squared_widths.max() * precisions)
-        books[CONCENTRATION] = ((precisions / precisions.sum()) ** 2).sum()
-        rough = races.share_of_precision(books, self.share, self.limits.rank)
-        for share, amounts, whole, to_widest in (
-            (rough, precisions, PRECISION, PRECISION_TO_WIDEST),
-            (self.share, credits, CREDIT, CREDIT_TO_WIDEST),
-        ):
-            until_due = -actions.size % max(1, round(1.0 / share))
-            books[whole] = amounts.sum()
-            books[to_widest] = share * (amounts.sum() + until_due * amounts.mean())
-        races.observe_all(self.noise, actions, sigmas)
-        self.model.drop_ruled_out(self.survivors, self.beta())
 
     def explain(self, action):  # which race it settles, or that it is the turn of what is known least
         model, label, leader = self.model, self.actions.label, self.recommend()

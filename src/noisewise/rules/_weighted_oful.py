@@ -37,7 +37,6 @@ class WeightedOful(Rule):
     year = 2021
     guarantee = "anytime certificate; cumulative regret R·√(d·T) + d·√(Σσ²), up to logarithms"
     cost = "n·dim + dim²"
-    order_free = True
 
     def limits_for(self, actions):
         return self.make_limits(actions, radius="mixture" if self.radius is None else self.radius)

@@ -76,24 +76,6 @@ def observe(history: NoiseHistory, action: int, sigma: float) -> None:
     tally[LEVEL] += (residual - math.log(history.relative[action])) / min(tally[TOLD], MEMORY)
 
 
-def observe_all(history: NoiseHistory, actions: NDArray[np.int64], sigmas: Floats) -> None:
-    """Book many sigmas at once, in place, when their order means nothing: there is no trend to take out."""
-    tally, n = history.tally, history.counts.size
-    logs = 2.0 * np.log(sigmas)
-    tally[LEVEL] = logs.mean()
-    residuals = logs - tally[LEVEL]
-    history.counts[:] = np.bincount(actions, minlength=n)
-    history.residuals[:] = np.bincount(actions, residuals, minlength=n)
-    history.precisions[:] = np.bincount(actions, sigmas**-2.0, minlength=n)
-    tally[TOLD] = actions.size
-    tally[SUM] = residuals.sum()
-    tally[SQUARES] = (residuals**2).sum()
-    tally[BETWEEN] = (history.residuals**2 / np.maximum(history.counts, 1.0)).sum()
-    tally[ACTIONS] = np.count_nonzero(history.counts)
-    tally[PAIRS] = (history.counts**2).sum()
-    compare_actions(history)
-
-
 def compare_actions(history: NoiseHistory) -> None:
     """Analysis of variance: set ``relative`` to what the actions' own histories are worth."""
     tally = history.tally

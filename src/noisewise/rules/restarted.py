@@ -18,8 +18,7 @@ from noisewise.rules.rule import Rule
 class Restarted:
     """A rule around a rule: whatever is not here is as in the one within."""
 
-    order_free = pools = False  # restarts happen at moments: the order of measurements matters
-    catch_up = None
+    pools = False  # restarts happen at moments: the order of measurements matters
 
     def __init__(self, inner: Rule) -> None:
         self.inner = inner
@@ -70,10 +69,6 @@ class Restarted:
     def again(self) -> "Restarted":
         """The same rule before any measurement."""
         return Restarted(self.inner.again())
-
-    def keeping(self, model: Any) -> "Restarted":
-        """The same rule with this model; no likelihood ratio has begun yet."""
-        return Restarted(self.inner.keeping(model))
 
     def copy(self) -> "Restarted":
         """An independent copy."""

@@ -203,7 +203,6 @@ class Robust(Rule):
     estimator = "huber"
     blocks = None
     is_ball = False
-    catch_up = None
 
     def limits_for(self, actions):  # the radius of least squares is not used
         return self.make_limits(actions, radius="mixture")

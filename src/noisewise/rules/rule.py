@@ -84,7 +84,6 @@ class Rule:
     lists_only: ClassVar[bool] = False  # it must look at every action
     fixed_set: ClassVar[bool] = False  # all actions must be allowed in every round
     needs_horizon: ClassVar[bool] = False  # it plans for a number of rounds
-    order_free: ClassVar[bool] = False  # the order of the measurements does not matter
     pools: ClassVar[bool] = False  # measurements of one action may be replaced by their weighted mean
     is_ball: ClassVar[bool] = True  # its certificate is a ball around least squares: restarts may begin in it
     recommends_on_sets: ClassVar[tuple[str, ...]] = ("best",)
@@ -148,11 +147,6 @@ class Rule:
         """Why to measure this action now, in words."""
         width = self.model.width(action)
         return f"The rule {self.name!r} chose it; its value is known to ±{width:.2g} (one standard error)."
-
-    catch_up: ClassVar[Any] = None
-    """``catch_up(actions, sigmas)``: bring the state beside the model up to date after the model was filled
-    with many measurements at once, in an order that means nothing. A rule without it learns them one by
-    one."""
 
     def chooses_by_width(self) -> bool:
         """Whether it always measures the widest action, so that a large list is seldom read as a whole."""
@@ -293,13 +287,9 @@ class Rule:
 
     def again(self) -> Self:
         """A copy of the rule on the same actions before any measurement; what was prepared is shared."""
-        return self.keeping(self.model.fresh(self.limits.ridge))
-
-    def keeping(self, model: Any) -> Self:
-        """A copy of the rule with this model, and all else as before any measurement."""
         twin: Any = object.__new__(type(self))
         vars(twin).update({name: vars(self)[name] for name in self._prepared})
-        twin._prepared, twin.model = self._prepared, model
+        twin._prepared, twin.model = self._prepared, self.model.fresh(self.limits.ridge)
         twin.start()
         return twin  # type: ignore[no-any-return]
 

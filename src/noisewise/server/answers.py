@@ -63,7 +63,7 @@ PROBLEMS = {
     412: "The study has changed since: see If-Match.",
     413: "The body is too large.",
     422: "Something in the request is wrong; nothing was changed.",
-    429: "Too many requests.",
+    429: "Too many plans and reports at once.",
     503: "The store cannot be used now; try again.",
 }
 #: Every route declares all of them: a client has to deal with each anyway.

@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 
 from noisewise.core.version import __version__
 from noisewise.server.auth.forms import SIGNING_IN, Parser
-from noisewise.server.auth.keys import BURST, RATE, Keys
+from noisewise.server.auth.keys import Keys
 from noisewise.server.auth.tokens import TokenFile
 from noisewise.server.guards import BODY_SECONDS, LOOPBACK, MOST_BYTES, Guards
 from noisewise.server.open_studies import OpenStudies
@@ -35,8 +35,6 @@ def make_app(
     hosts: Sequence[str] | None = LOOPBACK,
     most_bytes: int = MOST_BYTES,
     body_seconds: float = BODY_SECONDS,
-    rate: float = RATE,
-    burst: float = BURST,
     clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """The app that serves a store.
@@ -49,17 +47,14 @@ def make_app(
         hosts: Names by which it may be called; None: any.
         most_bytes: Of a request's body.
         body_seconds: For a request's body.
-        rate: Requests a second of one token, on average.
-        burst: Requests of one token at once.
         clock: Where the time comes from.
     """
     studies = OpenStudies(store, read_only=read_only, clock=clock)
-    keys = Keys(tokens, read_only=read_only, rate=rate, burst=burst)
+    keys = Keys(tokens)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        app.state.streams.stopping.set()
         await app.state.tasks.close()
         app.state.parser.close()
         studies.close()

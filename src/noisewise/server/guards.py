@@ -1,4 +1,4 @@
-"""What every request passes before anything else: Host and Origin, who is asking, how often, how much.
+"""What every request passes before anything else: Host and Origin, who is asking, how much.
 
 Plain ASGI, so that it costs nothing to speak of and sees the request before a byte of its body is read.
 """
@@ -70,13 +70,6 @@ class Guards:
             self._check_host(headers)
             self._check_origin(scope["method"], headers)
             visitor = scope["visitor"] = self._visitor(headers)
-            client = scope.get("client") or ("", 0)
-            if wait := self.keys.wait(visitor, client[0]):
-                raise ProblemError(
-                    429,
-                    f"too many requests; go on in {wait:.1f} s.",
-                    headers={"Retry-After": str(int(wait) + 1)},
-                )
             self._check_csrf(scope["method"], visitor, headers, scope["path"])
             most = self.most_bytes if visitor.role is not None else MOST_BYTES_OF_STRANGERS
             limited = LimitedBody(receive, headers, most, self.seconds)

@@ -48,8 +48,6 @@ class OpenStudies:
         self._made: dict[str, tuple[str, dict[str, Any]]] = {}
         self._changing = threading.Lock()
         self._looked = 0.0
-        #: Called with a study's name after every use that may have changed it.
-        self.watchers: list[Callable[[str], None]] = []
 
     @property
     def n_open(self) -> int:
@@ -86,9 +84,6 @@ class OpenStudies:
             raise
         finally:
             lock.release()
-            if write:
-                for watcher in self.watchers:
-                    watcher(name)
 
     def number(self, name: str, *, patience: float | None = None) -> int:
         """How many events the log has: the study's version, which is its ETag."""

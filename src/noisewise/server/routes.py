@@ -31,7 +31,6 @@ from noisewise.server.bodies import JsonBodyRoute
 from noisewise.server.changes import IfMatch, Key, change, check_key, warnings_in
 from noisewise.server.open_studies import OpenStudies, ServedStore
 from noisewise.server.problems import ProblemError
-from noisewise.server.stream import EventStreams
 from noisewise.server.tables import REBUILDING, TABLES
 from noisewise.server.tasks import TASKS, LongTasks, computed
 from noisewise.study.log.events import Event
@@ -45,7 +44,6 @@ Said = dict[str, Any]
 
 def add_api(app: FastAPI, studies: OpenStudies) -> None:
     """Give an app the interface, and what it needs."""
-    app.state.streams = EventStreams(studies)
     app.state.tasks = LongTasks(studies)
     api = APIRouter(prefix=PREFIX)
     for op in load_table().values():
@@ -223,10 +221,7 @@ async def healthz() -> Response:
 
 @HEALTH.get("/readyz", response_model=AnyObject)
 def readyz(request: Request) -> Response:
-    """Whether the store can be read and the server is not about to end."""
-    streams: EventStreams = request.app.state.streams
-    if streams.stopping.is_set():
-        raise ProblemError(503, "the server is about to end.")
+    """Whether the store can be read."""
     request.app.state.studies.names()
     return answer({"ready": True})
 

@@ -14,7 +14,6 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
 
 from noisewise.core.text import printable
 from noisewise.server.app import make_app
@@ -110,15 +109,14 @@ class SecretiveFormatter(logging.Formatter):
 
 
 class GracefulServer(uvicorn.Server):
-    """A server that ends its streams when it is told to end, and finishes what is under way."""
+    """A server that says when it listens, and tidies up when a signal ends it."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._app, self._ready = app, ready
+        self._ready = ready
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal: finish; the second one: at once."""
-        self._app.state.streams.stopping.set()
         super().handle_exit(sig, frame)
         # uvicorn would raise it again at the end, and nothing would be tidied away.
         self._captured_signals = [one for one in self._captured_signals if one != signal.SIGTERM]
@@ -198,7 +196,7 @@ def serve(
         say(f"Serving {printable(without_secrets(str(store)))} at {address} ({who}). Ctrl-C ends it.")
         ready(address)
 
-    server = GracefulServer(config, app, started)
+    server = GracefulServer(config, started)
     with listening:
         asyncio.run(server.serve([listening]))
 

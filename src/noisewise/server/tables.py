@@ -4,9 +4,8 @@ import io
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import Field
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from noisewise.operations.schemas import StrictBody
@@ -23,12 +22,10 @@ from noisewise.server.answers import (
     name_in,
     unchanged,
 )
-from noisewise.server.auth.keys import Keys
 from noisewise.server.bodies import JsonBodyRoute
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.problems import ProblemError
-from noisewise.server.stream import EventStreams, event_row
-from noisewise.study.log.events import events_of, specification_of
+from noisewise.study.log.events import Event, events_of, specification_of
 from noisewise.study.log.export import log_lines, rebuild_study
 
 TABLES = APIRouter(prefix="/studies/{study}", tags=["tables"], route_class=JsonBodyRoute, responses=REFUSALS)
@@ -59,49 +56,34 @@ def measurements(
     return _page(request, study, "measurements", after, limit)
 
 
-@TABLES.get(
-    "/events",
-    response_model=TablePage,
-    responses={
-        **UNCHANGED,
-        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events."},
-    },
-)
-async def events(
-    request: Request,
-    study: StudyName,
-    visitor: Viewer,
-    after: After = 0,
-    limit: Limit = USUAL,
-    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+@TABLES.get("/events", response_model=TablePage, responses=UNCHANGED)
+def events(
+    request: Request, study: StudyName, visitor: Viewer, after: After = 0, limit: Limit = USUAL
 ) -> Response:
-    """The log; with `Accept: text/event-stream` as a stream that goes on, and resumes by Last-Event-ID."""
+    """The log."""
     studies: OpenStudies = request.app.state.studies
-    streams: EventStreams = request.app.state.streams
-    keys: Keys = request.app.state.keys
     name = name_in(study)
-    number = await run_in_threadpool(studies.number, name)
-    if "text/event-stream" in request.headers.get("accept", ""):
-        if last_event_id is not None:
-            if not (last_event_id.isascii() and last_event_id.isdigit()):
-                raise ProblemError(422, "Last-Event-ID must be the number of an event.")
-            after = int(last_event_id)
-        if after > number:
-            raise ProblemError(422, f"the log has {number} events; {after} is not among them.")
-        streams.check_room()
-        return StreamingResponse(
-            streams.listen(name, after, lambda: keys.is_welcome(visitor)),
-            media_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        )
+    number = studies.number(name)
     if (same := unchanged(request, number)) is not None:
         return same
     # Not beyond the version that the answer is about, though others may have written on.
     many = min(limit, number - after)
-    found = await run_in_threadpool(events_of, studies.storage, name, after, many) if many > 0 else []
-    rows = [event_row(event) for event in found]
+    rows = [event_row(event) for event in events_of(studies.storage, name, after, many)] if many > 0 else []
     more = after + many if 0 < many < number - after else None
     return answer({"study": name, "rows": rows, "next": more, "total": number}, event=number)
+
+
+def event_row(event: Event) -> dict[str, Any]:
+    """An event as JSON values."""
+    return {
+        "number": event.number,
+        "at": event.at,
+        "kind": event.kind,
+        "body": event.body,
+        "append": event.append,
+        "hash": event.hash,
+        **({"request": event.request} if event.request else {}),
+    }
 
 
 @TABLES.get("/specification", response_model=AnyObject)

@@ -15,7 +15,6 @@ from noisewise.actions import ActionSet, Ball, Hypercube, OracleSet
 from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_choice, check_count, check_number, check_options, check_positive
 from noisewise.simulation.schedules import Schedule, window
-from noisewise.simulation.twister import Twister
 
 if TYPE_CHECKING:
     from noisewise.simulation.environment import Environment
@@ -246,8 +245,8 @@ def he_gu(
     return Instance("he-gu", options, draw, same_actions=True, turns=turns)
 
 
-#: The seed from which Tirinzoni and Degenne drew their instance.
-PUBLISHED_SEED = 123
+#: Numbers of the actions that the published draw of Tirinzoni and Degenne is good for.
+MOST_PUBLISHED = 1000
 
 
 def sphere(n_actions: int = 60, dim: int = 6, length: float = 1.0, reach: float | None = None) -> Instance:
@@ -376,23 +375,37 @@ def tirinzoni_degenne(n_actions: int = 50, dim: int = 20, shape: int | None = No
     Args:
         n_actions: Actions in all.
         dim: Features, at least 4.
-        shape: Seed of all that is random; the same in every replication. Default: the published draw.
+        shape: Seed of all that is random; the same in every replication. Default: the published draw, which
+            has at most 1000 numbers (actions times features).
     """
     check_count("dim", dim, least=4)
     middle = math.ceil(dim / 2)
     check_count("n_actions", n_actions, least=middle)
-    rng = Twister(PUBLISHED_SEED) if shape is None else np.random.default_rng(shape)
-    theta = np.concatenate([np.full(middle, 0.8), rng.random(dim - middle) - 1.0])
+    random = _published() if shape is None else np.random.default_rng(shape).random
+    if shape is None and n_actions * dim > MOST_PUBLISHED:
+        raise ValueError(
+            f"`shape` must be given for more than {MOST_PUBLISHED} numbers of actions; got None for "
+            f"{n_actions} actions in {dim} features."
+        )
+    theta = np.concatenate([np.full(middle, 0.8), random(dim - middle) - 1.0])
     theta[: middle // 2] = 0.9
     theta[0] = 1.0
     rows = list(np.eye(dim)[:middle])
     while len(rows) < n_actions:
-        row = _unit(2.0 * rng.random(dim)[None] - 1.0)[0]
+        row = _unit(2.0 * random(dim)[None] - 1.0)[0]
         if row @ theta <= 0.5:
             rows.append(row)
     vectors = np.array(rows)
 
     return constant("tirinzoni-degenne", {"n_actions": n_actions, "dim": dim, "shape": shape}, vectors, theta)
+
+
+def _published() -> Callable[[int], Floats]:
+    """The uniform numbers of the published draw, in order."""
+    from noisewise.data import load_table
+
+    numbers = iter(load_table("tirinzoni_degenne")["number"])
+    return lambda size: np.fromiter(numbers, np.float64, size)
 
 
 def leaderboard(length: float = 1.0) -> Instance:

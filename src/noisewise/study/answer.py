@@ -190,7 +190,7 @@ def answer(
         notes.append(said)
     else:
         study = _told(reading, question | {"scatter": scatter})
-        if extra_scatter == ESTIMATE and study.certificate().withheld and not study._now().sigmas.waiting:
+        if extra_scatter == ESTIMATE and study.certificate().withheld and not study.analysis().sigmas.waiting:
             study, wider = _with_estimated_scatter(study, reading, question | {"scatter": scatter})
             notes += wider
     notes += [] if goal else [_about_goal(wanted)]
@@ -202,7 +202,7 @@ def answer(
     counts = next((word for role, word in COUNTED.items() if role in reading.roles), "readings")
     counts = "rows" if "plus" in reading.roles or reading.kind in TRIALS else counts
     heading = "share" if "trials" in reading.roles else measured
-    table_of_options = league_of(study._now(), certificate, against, measured=heading, counts=counts)
+    table_of_options = league_of(study.analysis(), certificate, against, measured=heading, counts=counts)
     if "trials" in reading.roles and reading.kind in TRIALS:
         table_of_options = replace(table_of_options, heading=f"log odds {table_of_options.heading}")
     most = max((row.count for row in table_of_options.rows), default=0)
@@ -213,14 +213,16 @@ def answer(
         table=table_of_options,
         notes=tuple(notes),
         next_steps=tuple(_next_steps(study, certificate, reading, counts)),
-        command=_command(source, table.flags, certificate, goal or ("min" if less else None), eps, confidence)
+        command=_command(
+            source, table.flags, certificate, goal or ("min" if less else None), eps, confidence, study
+        )
         if source
         else "",
         study=study,
         beside=beside,
         resolution=None
         if certificate.withheld
-        else resolution_of(study._now(), certificate.option, this, such="tables"),
+        else resolution_of(study.analysis(), certificate.option, this, such="tables"),
     )
 
 
@@ -279,7 +281,7 @@ def _with_estimated_scatter(
     if any(cause.kind != SCATTER and cause.chance >= SUSPICIOUS for cause in study.check().causes):
         return study, []
     wider = _told(reading, {**question, "extra_scatter": ESTIMATE})
-    if wider.certificate().withheld or wider._now().sigmas.waiting or not wider.extra_scatter:
+    if wider.certificate().withheld or wider.analysis().sigmas.waiting or not wider.extra_scatter:
         return study, []
     size = study.specification.value_scale.error(wider.extra_scatter)
     return wider, [
@@ -301,7 +303,7 @@ def _trials(
             None,
         )
     study = _network(reading, {**question, "extra_scatter": extra})
-    if extra == ESTIMATE and study._now().sizes.waiting:
+    if extra == ESTIMATE and study.analysis().sizes.waiting:
         return (
             plain_study,
             f"Estimating extra scatter between trials takes {FEWEST} more comparisons than unknowns: "
@@ -381,7 +383,7 @@ def _some(names: Sequence[str], most: int = 4) -> str:
 
 def _how_many_more(study: Study, certificate: Certificate, counts: str) -> str:
     """How many more would tell, if values and scatter stay as they are."""
-    analysis = study._now()
+    analysis = study.analysis()
     best = analysis.state.index[certificate.option or ""]
     apart, half = analysis.certified.differences(best), analysis.boundary.half_widths(best)
     rivals = np.array([at for name in certificate.candidates if (at := analysis.state.index[name]) != best])
@@ -406,6 +408,7 @@ def _command(
     goal: str | None,
     eps: float | str | None,
     confidence: float,
+    study: Study,
 ) -> str:
     """The command that makes the table a study; where eps is not known one is proposed."""
     name = f"{Path(source.partition('#')[0]).stem}.db"
@@ -413,6 +416,8 @@ def _command(
     bound = certificate.bound if math.isfinite(certificate.bound) else 0.0
     close = f"{bound or 0.1 * certificate.spread or 1.0:.1g}" if eps is None else eps
     said = [("--goal", goal), ("--eps", close), ("--confidence", None if confidence == 0.95 else confidence)]
+    if study.specification.extra_scatter is not None:
+        said.append(("--errors", f"extra={study.specification.extra_scatter}"))
     for flag, given in said:
         parts += [] if given is None else [flag, f"{given}"]
     return shlex.join(parts)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 READY, NOT_YET, WITHHELD, NOTHING, UNREADABLE = "ready", "not yet", "withheld", "no results", "unreadable"
 
 
-def certificate_of(study: "Study") -> dict[str, Any]:
+def certificate_of(study: "Study", *, cheapest: bool = False) -> dict[str, Any]:
     """The certificate."""
-    found: dict[str, Any] = json.loads(study.certificate().to_json())
+    found: dict[str, Any] = json.loads(study.certificate(cheapest=cheapest).to_json())
     return found
 
 

@@ -12,14 +12,12 @@ from noisewise.actions import Ball, Hypercube, OracleSet
 from noisewise.core.blocks import Floats
 from noisewise.rules import Policy, load_policy
 from noisewise.simulation import instances, schedules, simulate
-from noisewise.testing.contract import SCRATCH, SURPRISE, same, state_of
+from noisewise.testing.contract import SCRATCH, same, state_of
 
 #: Makes the policy under test on the given set.
 MakeSetPolicy = Callable[[OracleSet], Any]
 #: How closely two ways to the same vector must agree.
 AGREEMENT = 1e-6
-#: Histories tried to find one where an undeclared property fails.
-TRIES = 6
 #: The slot in which a vector stands while it is learnt, and what is known of it: scratch like the rest.
 SLOT = (*SCRATCH, "squared_widths", "means", "floors")
 
@@ -131,27 +129,6 @@ def check_vectors_and_sigma(make_policy: MakeSetPolicy) -> None:
     assert changed == (one.rule.sees_sigma != "never"), "what is seen of sigma is not what is declared."
 
 
-def check_the_order_of_vectors(make_policy: MakeSetPolicy) -> None:
-    """``order_free``: any order of the measurements gives the same beliefs, candidates and next vector."""
-
-    def holds(seed: int) -> bool:
-        history = random_vectors(seed, Ball(3), surprise=SURPRISE)
-        order = np.random.default_rng(seed).permutation(len(history.vectors))
-        one, two = (replay_vectors(make_policy, history, way) for way in (None, order))
-        tried = random_vectors(seed + 1, history.actions, 30).vectors
-        return (
-            _near(one.estimate().theta, two.estimate().theta)
-            and _near(one.ask(), two.ask())
-            and _near(one.recommend(), two.recommend())
-            and [one.is_candidate(v) for v in tried] == [two.is_candidate(v) for v in tried]
-        )
-
-    same = all(holds(seed) for seed in range(TRIES))
-    declared = make_policy(Ball(3)).rule.order_free
-    assert same or not declared, "`order_free` is declared but does not hold."
-    assert declared or not same, "`order_free` holds but is not declared."
-
-
 def check_simulated_vectors(make_policy: MakeSetPolicy) -> None:
     """A simulation is the live policy repeated, and does not depend on the number of replications."""
     instance = instances.random_parameter(Ball(3))
@@ -216,7 +193,6 @@ SET_CHECKS: tuple[Callable[[MakeSetPolicy], None], ...] = (
     check_the_recommended_vector_is_a_candidate,
     check_vectors_replay,
     check_vectors_and_sigma,
-    check_the_order_of_vectors,
     check_simulated_vectors,
     check_bad_vectors_change_nothing,
 )

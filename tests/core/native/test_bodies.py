@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.support.layouts import LAYOUTS
-from threadpoolctl import threadpool_limits
 
 import noisewise as nw
-from noisewise.core import blocks, independent, selection
+from noisewise.core import independent, selection
 from noisewise.core import model as core_model
 from noisewise.core.native.verbs import extension, is_compiled, numpy_body, numpy_verbs
 from noisewise.rules import races
 
 pytestmark = pytest.mark.skipif(extension is None, reason="the extension is not built")
 
-#: Long lists are worked through in blocks: one more than two of them, and a few odd ones.
+#: C works through lists in blocks: one more than two of them, and a few odd ones.
 SIZES = [(1, 1), (3, 1), (1, 4), (7, 3), (40, 6), (64, 5), (130, 9), (1029, 12)]
 
 
@@ -68,6 +67,7 @@ def test_every_verb_of_a_model_answers_the_same_in_both_bodies(layout, n, dim):
         core_model.perturbed_means: (rng.standard_normal(dim), 1.3),
         core_model.spread: (),
         core_model.covariance: (),
+        selection.best_of_draw: (rng.standard_normal(dim), 1.3, mask | (np.arange(n) == one)),
         selection.first_other: (rng.standard_normal((4, dim)), np.ones(n, np.bool_), one),
         selection.most_optimistic: (mask, 1.7),
         selection.strongest_rival: (one, 1.7),
@@ -157,17 +157,12 @@ def test_choices_are_the_same_at_every_length_and_in_every_place(strange):
             assert_array_equal(*kept)
 
 
-@pytest.mark.parametrize("border", [0, 1, 3])
-def test_the_independent_model_is_the_same_in_both_bodies(border):
-    rng = np.random.default_rng(border)
-    touched = np.sort(rng.permutation(12)[: 7 if border else 0]).astype(np.int64)
+def test_the_independent_model_is_the_same_in_both_bodies():
+    rng = np.random.default_rng(0)
     models = []
-    loads = rng.standard_normal((touched.size, border))
     history = [(int(rng.integers(12)), rng.standard_normal(), 10.0 ** rng.uniform(-3, 1)) for _ in range(80)]
     for use in (numpy_verbs, None):
-        model = independent.new_independent(independent.Separate(12, touched, border), 0.5)
-        if border:
-            independent.set_posterior(model, model.own, loads, np.eye(border), model.means, {})
+        model = independent.new_independent(independent.Separate(12), 0.5)
         for measurement in history:
             if use:
                 with use():
@@ -176,14 +171,14 @@ def test_the_independent_model_is_the_same_in_both_bodies(border):
                 core_model.fold(model, *measurement)
         models.append(model)
     plain, compiled = models
-    for field in ("own", "loads", "border", "squared_widths", "means", "tally"):
+    for field in ("squared_widths", "means", "tally"):
         same(getattr(compiled, field), getattr(plain, field))
     rivals, weights, mask = np.array([1, 5, 1]), rng.random(3), rng.random(12) < 0.8
     for function, arguments in (
         (core_model.covariance_with, (2,)),
         (core_model.contrast_widths, (2,)),
         (core_model.squared_covariances, (rivals, 2, weights)),
-        (core_model.perturbed_means, (rng.standard_normal(12 + border), 0.4)),
+        (core_model.perturbed_means, (rng.standard_normal(12), 0.4)),
         (selection.most_optimistic, (mask, 1.1)),
         (selection.regret_bound, (mask, 3, 1.1)),
         (selection.strongest_rival, (3, 1.1)),
@@ -199,7 +194,6 @@ def test_both_bodies_know_the_same_constants():
     homes = {
         core_model: ("WORN", "REFRESH_AFTER", "FAR", "RECENTRE_AFTER", "BATCH", "CANCELLED"),
         selection: ("TIE", "ROUNDING"),
-        blocks: ("MANY",),
         races: ("MEMORY", "CAUTION", "FEWEST_REPEATS", "BEHIND", "NEGLIGIBLE", "RACES"),
     }
     known = extension.constants()
@@ -218,18 +212,6 @@ def test_every_verb_in_c_stands_on_a_numpy_body():
         name for name in compiled if numpy_body(getattr(extension, name)) is not getattr(extension, name)
     }
     assert bodies == compiled
-
-
-@pytest.mark.parametrize("layout", ["by action", "by feature, single"])
-def test_long_lists_learn_the_same_over_threads(layout):
-    """They are learnt in runs of rows: by the compiled verb, or by NumPy."""
-    n = blocks.MANY + 77
-    with threadpool_limits(2):
-        compiled = some_model(layout, n, 3, seed=0, rounds=40)
-    with numpy_verbs(), threadpool_limits(1):
-        plain = some_model(layout, n, 3, seed=0, rounds=40)
-    assert_allclose(compiled.squared_widths, plain.squared_widths, rtol=1e-10)
-    assert_allclose(compiled.means, plain.means, atol=1e-10)
 
 
 def test_calls_leak_nothing():

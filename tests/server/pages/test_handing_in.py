@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
-from tests.support.web_pages import HTML, Reader, address_of, token_in
+from tests.support.web_pages import HTML, Reader, address_of, form_in, token_in
 
 import noisewise as nw
 from noisewise.server.app import make_app
-from noisewise.server.pages.tables import HandedIn, handed_in, kept_with
+from noisewise.server.pages.tables import handed_in
 
 TIMES = {
     "results": [{"command": name, "times": [0.1, 0.11, 0.12], "median": 0.11} for name in ("A", "B", "new")]
@@ -41,10 +41,6 @@ def send(client, study, page, files=None, **fields):
     return client.post(address_of(study, page), data=fields, files=files, follow_redirects=False)
 
 
-def kept_in(answer):
-    return answer.text.partition('name="kept" value="')[2].partition('"')[0]
-
-
 def test_a_table_of_items_is_previewed_and_told(place, client):
     order = nw.load_study(place, "asked").next_items("A")
     table = "option,item,value\n" + "".join(f"{one},{item},1\n" for one in "AB" for item in order)
@@ -59,15 +55,15 @@ def test_a_table_of_items_is_previewed_and_told(place, client):
     assert "6 rows told already" in again.text
 
 
-def test_a_file_of_another_tool_is_previewed_kept_and_told_once(place, client):
+def test_a_file_of_another_tool_becomes_a_table_that_is_told_once(place, client):
     files = {"file": ("run.json", json.dumps(TIMES), "application/json")}
     refused = send(client, "nothing", "paste", files=files, do="preview")
     assert refused.status_code == 422
     assert "not in the catalogue" in refused.text
     seen = send(client, "nothing", "paste", files=files, do="preview", unknown="add")
-    assert "read as hyperfine" in seen.text
+    assert "Read as hyperfine." in seen.text
     assert "3 measurements told" in seen.text
-    told = send(client, "nothing", "paste", kept=kept_in(seen), do="tell", unknown="add")
+    told = send(client, "nothing", "paste", do="tell", unknown="add", **form_in(seen))
     assert told.status_code == 303
     assert (
         "3 measurements were told, from m-1 on."
@@ -75,7 +71,7 @@ def test_a_file_of_another_tool_is_previewed_kept_and_told_once(place, client):
     )
     study = nw.load_study(place, "nothing")
     assert (study.n_measurements, len(study.options)) == (3, 5)
-    again = send(client, "nothing", "paste", kept=kept_in(seen), do="tell")
+    again = send(client, "nothing", "paste", do="tell", **form_in(seen))
     assert nw.load_study(place, "nothing").n_measurements == 3
     assert again.status_code == 303
 
@@ -111,24 +107,14 @@ def test_files_that_are_none_are_refused_in_one_sentence(place, client):
     assert nw.load_study(place, "nothing").n_events == 0
 
 
-def test_files_survive_being_kept_and_nothing_else_does():
-    files = [("run.json", b"{}" * 1000), ("b.bin", bytes(range(256)))]
-    kept = kept_with(HandedIn(files=files))
-    assert list(handed_in({"kept": kept}, []).files) == files
-    assert handed_in({"kept": kept, "table": "x"}, []).files == ()
+def test_folders_in_the_names_of_files_are_dropped():
     assert handed_in({}, [("../../etc/passwd", b"x")]).files == [("passwd", b"x")]
-    for wrong in ("x", "AAAA", kept[:-40]):
-        with pytest.raises(ValueError, match="choose them again"):
-            handed_in({"kept": wrong}, [])
 
 
-def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch):
-    from noisewise.server.pages import tables as handed
-
-    kept = kept_with(HandedIn(files=[("x", b"0" * 100_000)]))
-    monkeypatch.setattr(handed, "MOST_KEPT", 10_000)
-    with pytest.raises(ValueError, match="choose fewer"):
-        handed_in({"kept": kept}, [])
+def test_a_file_of_options_becomes_the_text_of_the_form(place, client):
+    seen = send(client, "reached", "add", files={"file": ("more.csv", b"option\nD\n")}, do="preview")
+    assert "1 option will be added" in seen.text
+    assert ">\noption\nD" in seen.text
 
 
 def test_options_are_previewed_and_added(place, client):

@@ -1,15 +1,16 @@
 """Studies that are made on a page: seen before they are made, refused in one sentence, never half made."""
 
+import inspect
 import json
 
 import pytest
 from starlette.testclient import TestClient
 from tests.support.page_worlds import NASTY_OPTION
-from tests.support.web_pages import HTML, Reader, token_in
+from tests.support.web_pages import HTML, Reader, form_in, token_in
 
 import noisewise as nw
 from noisewise.server.app import make_app
-from noisewise.server.pages.new_study import GROUPS, QUESTION, question_in, touched
+from noisewise.server.pages.new_study import GROUPS, QUESTION, question_in
 
 RESULTS = "alloy\tHV [GPa]\terr\tCu\nA-1\t21.2\t0.4\t1.5\nA-2\t22.2\t0.4\t2.5\nA-1\t21.4\t0.4\t1.5\n"
 ROLES = {"role.0": "option", "role.1": "value", "role.2": "se", "role.3": "feature"}
@@ -76,15 +77,14 @@ def test_a_study_of_a_table_of_options_has_features_and_costs(place, client):
     assert (catalogue.values.tolist(), catalogue.costs) == ([[1.5], [2.5]], [3.0, 1.0])
 
 
-def test_a_file_of_another_tool_is_kept_between_looking_and_making(place, client):
+def test_a_file_of_another_tool_is_a_table_between_looking_and_making(place, client):
     files = {"file": ("run.json", json.dumps(TIMES), "application/json")}
     seen = send(
         client, files=files, source="results", unit="ms", scale="log", goal="min", eps="2%", do="preview"
     )
-    assert "read as hyperfine" in seen.text
-    kept = seen.text.partition('name="kept" value="')[2].partition('"')[0]
-    said = {"source": "results", "unit": "ms", "scale": "log", "goal": "min", "eps": "2%", "kept": kept}
-    made = send(client, do="make", **said)
+    assert "Read as hyperfine." in seen.text
+    said = {"source": "results", "unit": "ms", "scale": "log", "goal": "min", "eps": "2%"}
+    made = send(client, do="make", **said, **form_in(seen))
     assert made.status_code == 303
     study = nw.load_study(place, "new one")
     assert (study.options, study.n_measurements) == (["sort", "tac"], 2)
@@ -96,15 +96,15 @@ REFUSED = [
     ({"table": "A\nB", "name": " "}, "is empty"),
     ({"table": "A\nB", "eps": ""}, "eps"),
     ({"table": "A\nB", "eps": "half"}, "must be a number"),
-    ({"table": "A\nB", "eps": "0,5"}, "decimal point"),
+    ({"table": "A\nB", "eps": "0,5"}, "“Good enough” must"),
     ({"table": "A\nB", "confidence": "100"}, "confidence"),
-    ({"table": "A\nB", "bounds": "1"}, "two numbers"),
+    ({"table": "A\nB", "measure": "ratings:1"}, "“A measurement is”"),
+    ({"table": "A\nB", "measure": "items:/etc/passwd"}, "“A measurement is”"),
     ({"table": "A\nB", "model": "linear"}, "feature"),
     ({"table": "A\nB", "policy": "nobody"}, "nobody"),
     ({"table": "A\nB", "goal": "best"}, "goal"),
     ({"table": "A\nB", "source": "elsewhere"}, "elsewhere"),
-    ({"table": "x", "source": "results", "kept": "nonsense"}, "Say which column is"),
-    ({"source": "results", "kept": "nonsense"}, "choose them again"),
+    ({"table": "x", "source": "results"}, "Say which column is"),
     ({"table": "A\nB", "name": "a\u200bb"}, "printable"),
     ({"source": "results", "table": RESULTS, "role.0": "se", "role.1": "se"}, "two columns"),
 ]
@@ -142,22 +142,13 @@ def test_names_that_look_like_markup_and_addresses_are_names(place, client):
 
 
 def test_every_choice_of_create_study_is_on_the_page():
-    import inspect
-
-    on_page = {one.name for one in (*QUESTION, *(choice for group in GROUPS for choice in group.choices))}
+    on_page = {name for group in (QUESTION, *GROUPS.values()) for name in group}
     elsewhere = {"store", "name", "options", "results", "roles", "features", "reading"}
-    in_parts = {"errors"}  # tails, scatter, floor, extra
-    assert set(inspect.signature(nw.create_study).parameters) - on_page - elsewhere == in_parts
-    assert {"tails", "scatter", "floor", "extra"} <= on_page
+    assert set(inspect.signature(nw.create_study).parameters) - on_page - elsewhere == set()
 
 
-def test_choices_are_read_as_they_are_written():
-    said = question_in({"eps": "2%", "confidence": "90 %", "items": "q1, q2", "bounds": "1 and 5"})
-    assert said == {"eps": "2%", "confidence": 0.9, "measure": {"items": [["q1", "q2"], [1.0, 5.0]]}}
-    assert question_in({"items": "500", "confidence": "0.99"}) == {
-        "confidence": 0.99,
-        "measure": {"items": 500},
-    }
-    assert [group.title for group in GROUPS if touched(group, {"scale": "linear", "budget": "9"})] == [
-        "How it is measured"
-    ]
+def test_choices_are_read_as_they_are_typed_at_a_shell():
+    said = question_in(
+        {"eps": "2%", "confidence": "0.9", "measure": "ratings:1,5", "final": "1", "seed": "3"}
+    )
+    assert said == {"eps": "2%", "confidence": 0.9, "measure": "ratings:1,5", "final": True, "seed": 3}

@@ -134,7 +134,7 @@ def test_a_refused_form_says_why_and_keeps_what_was_typed(place, client):
 
 def test_a_preview_says_what_would_be_told_and_tells_nothing(place, client):
     before = events_of(place)
-    fields = {"ci.value": "12.3", "ci.lo": "11.5", "ci.hi": "13.1"}
+    fields = {"ci.value": "12.3", "ci.ci": "11.5,13.1"}
     answer = send(client, "going", "tell/preview", what="A-05", kind="ci", **fields)
     assert "A-05 = 12.3 ± 0.408; it enters with 0.408" in answer.text
     bad = send(client, "going", "tell/preview", what="A-05", kind="se", **{"se.value": "x", "se.se": "1"})

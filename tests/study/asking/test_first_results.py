@@ -33,7 +33,7 @@ def follow(study, steps, tell, **asking):
     for step in range(steps):
         now = {name: said(step) if callable(said) else said for name, said in asking.items()}
         for job in study.ask(**now):
-            index, excluded = study._state.index, study._state.excluded
+            index, excluded = study._log.state.index, study._log.state.excluded
             ends = {job.option, job.minus} - {None}
             assert not {index[end] for end in ends} & set(excluded)
             assert len(ends) == 2 or job.minus is None

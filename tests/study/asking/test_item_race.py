@@ -14,10 +14,10 @@ def ask_and_tell(study, answers, most=400):
         if study.certificate().reached:
             return step
         (job,) = study.ask(items=25)
-        names = study._state.items.names
+        names = study._log.state.items.names
         fresh = [f"q{len(names) + k}" for k in range(job.fresh)]
         places = {name: place for place, name in enumerate([*names, *fresh])}
-        row = study._state.index[job.option]
+        row = study._log.state.index[job.option]
         study.tell(job, items={name: int(answers[row, places[name]]) for name in [*job.items, *fresh]})
     raise AssertionError("it does not end")
 
@@ -47,7 +47,7 @@ def test_every_option_is_measured_once_before_any_is_measured_again():
     study = nw.create_study(options=list("CAB"), eps=0.05, measure=nw.Items(100), seed=0)
     jobs = study.ask(3, items=10)
     assert [job.option for job in jobs] == ["A", "B", "C"]
-    assert jobs[0].items == jobs[1].items == jobs[2].items == tuple(study._state.items.names[:10])
+    assert jobs[0].items == jobs[1].items == jobs[2].items == tuple(study._log.state.items.names[:10])
     assert "not measured yet" in jobs[0].why
 
 
@@ -58,7 +58,7 @@ def test_suggestions_for_one_option_never_share_an_item():
         asked = [name for job in jobs if job.option == option for name in job.items]
         assert len(set(asked)) == len(asked)
         assert study.next_items(option, 100) == [
-            name for name in study._state.items.names[10:] if name not in asked
+            name for name in study._log.state.items.names[10:] if name not in asked
         ]
 
 
@@ -82,12 +82,12 @@ def test_answers_may_come_in_any_order_and_count_when_the_gap_is_filled():
     first, second = jobs[:2]
     study.release(jobs[2])
     study.tell(second, items=dict.fromkeys(second.items, 1))
-    assert study._state.items.of(1).prefix == 10
-    assert study._state.items.of(1).count == 20
+    assert study._log.state.items.of(1).prefix == 10
+    assert study._log.state.items.of(1).count == 20
     study.fail(first, "the machine was down")
     assert study.next_items("B", 10) == list(first.items)
     study.tell(option="B", items=dict.fromkeys(first.items, 0))
-    assert study._state.items.of(1).prefix == 30
+    assert study._log.state.items.of(1).prefix == 30
 
 
 def test_without_a_pool_new_items_are_drawn_by_whoever_comes_first():
@@ -99,7 +99,7 @@ def test_without_a_pool_new_items_are_drawn_by_whoever_comes_first():
     study.tell(jobs[1], items={f"new{k}": 1 for k in range(5)})
     assert study.next_items(jobs[0].option) == []  # they are being measured
     study.tell(jobs[0], items={f"new{k}": 0 for k in range(5)})
-    assert study._state.items.of(0).prefix == study._state.items.of(1).prefix == 15
+    assert study._log.state.items.of(0).prefix == study._log.state.items.of(1).prefix == 15
 
 
 def test_what_items_have_none_of_is_refused():
@@ -113,4 +113,4 @@ def test_other_policies_choose_the_option_and_items_follow():
     study = nw.create_study(options=list("AB"), eps=0.05, measure=nw.Items(50), policy="round_robin", seed=0)
     jobs = study.ask(2, items=5)
     assert {job.option for job in jobs} == {"A", "B"}
-    assert all(job.items == tuple(study._state.items.names[:5]) for job in jobs)
+    assert all(job.items == tuple(study._log.state.items.names[:5]) for job in jobs)

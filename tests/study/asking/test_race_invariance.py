@@ -136,7 +136,7 @@ def test_the_order_of_what_is_under_way_does_not_matter(model, seed):
 
 def enter(study, body):
     """An event "ask" as somebody else wrote it."""
-    study._record(lambda news: [("ask", json.loads(json.dumps(body)))], ("ask", body["id"]), lambda: None)
+    study._log.change(lambda news: [("ask", json.loads(json.dumps(body)))], ("ask", body["id"]), lambda: None)
 
 
 def test_suggestions_for_one_new_block_follow_it_when_it_gets_its_name():

@@ -200,7 +200,7 @@ def test_a_certificate_between_many_looks_is_that_of_a_study_just_opened(kind):
     study.tell_all([{"option": name} | result(name) for name in (90 // n) * names])
     for _ in range(3):
         quick = study._bound_now()
-        opened = type(study)(study._storage, study.name)
+        opened = type(study)(study._log.storage, study.name)
         assert opened._bound_now() == pytest.approx(quick, rel=1e-14)
         assert recommend(opened.analysis()).bound == recommend(study.analysis()).bound
         study.tell_all([{"job": job} | result(job.option) for job in study._ask_at_once(4, by="me")])

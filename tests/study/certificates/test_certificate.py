@@ -188,6 +188,6 @@ def test_the_judgement_would_notice_error_bars_from_the_same_data():
             readings = rng.standard_normal(3)
             study.tell(option=option, value=readings.mean(), se=readings.std(ddof=1) / math.sqrt(3))
         gap = study.frame("options")["estimate"].to_numpy()
-        half = study._now().boundary.half_widths(0)[1]
+        half = study.analysis().boundary.half_widths(0)[1]
         misses += abs(gap[0] - gap[1]) > half
     assert misses > MOST_MISSES_OF_60

@@ -42,7 +42,7 @@ def texts(study):
 
 
 def asked(study):
-    return study.ask(dry_run=True) if study._state.allowed().any() else []
+    return study.ask(dry_run=True) if study._log.state.allowed().any() else []
 
 
 def bound_like(study):
@@ -128,8 +128,8 @@ def test_a_bound_that_is_not_a_number_is_infinite(monkeypatch):
     for name in "ABC":
         study.tell(option=name, value=1.0, se=0.1)
     for widths in ("half_widths", "lead_widths"):
-        monkeypatch.setattr(type(study._now().boundary), widths, lambda *_: np.full(3, np.nan))
-    found = recommend(study._now())
+        monkeypatch.setattr(type(study.analysis().boundary), widths, lambda *_: np.full(3, np.nan))
+    found = recommend(study.analysis())
     assert found.bound == math.inf
     assert found.candidates.all()
     certificate = study.certificate()

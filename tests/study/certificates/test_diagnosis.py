@@ -63,7 +63,7 @@ def test_certificates_do_not_wait_for_advice(monkeypatch):
 def test_a_misfit_that_cannot_be_computed_withholds_the_certificate(monkeypatch):
     k, se, value = table(np.random.default_rng(0))
     study = told(k, value, se)
-    fit = Analysis(study._state).estimates
+    fit = Analysis(study._log.state).estimates
     monkeypatch.setattr(type(fit), "squares", lambda *_: float("nan"))
     assert study.certificate().verdict == "withheld"
     assert "cannot be computed" in study.certificate().sentence

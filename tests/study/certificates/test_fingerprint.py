@@ -57,7 +57,7 @@ def test_every_field_of_the_specification_counts_but_the_name():
 @pytest.mark.parametrize("change", [{"ids": ["A", "B", "D"]}, {"costs": [1.0, 2.0, 3.0]}])
 def test_the_catalogue_counts(change):
     study = told()
-    right, analysis = study.certificate().data, Analysis(study._state)
+    right, analysis = study.certificate().data, Analysis(study._log.state)
     analysis.specification = replace(
         study.specification, catalogue=replace(study.specification.catalogue, **change)
     )
@@ -91,7 +91,7 @@ def test_no_field_of_a_measurement_is_forgotten_here():
     studied = nw.create_study(options=["A", "B"], eps=0.5)
     studied.tell(option="A", items={"q1": 1, "q2": 0})
     studied.tell(option="B", items={"q1": 1, "q2": 0})
-    names = set().union(*(body for one in (study, studied) for body in one._state.told))
+    names = set().union(*(body for one in (study, studied) for body in one._log.state.told))
     assert names <= set(BODY) | FILED, names - set(BODY) - FILED
 
 

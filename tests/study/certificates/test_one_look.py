@@ -124,7 +124,7 @@ def test_a_study_whose_measurements_were_chosen_by_looking_cannot_be_looked_at_o
         study.exclude(NAMES[0], "to try")
         study.include(NAMES[0])
         study.add_options(["later"])
-    for opened in (study, nw.load_study(study._storage)):
+    for opened in (study, nw.load_study(study._log.storage)):
         with pytest.raises(ValueError, match="5 suggestions came from a policy that looks"):
             opened.switch(final=True)
 
@@ -146,7 +146,7 @@ def test_suggestions_made_before_anything_was_known_were_not_chosen_by_looking()
     for job in study.ask(len(NAMES)):
         study.tell(job, 1.0, se=0.5)
     study.switch(final=True)
-    assert nw.load_study(study._storage).looks == "once"
+    assert nw.load_study(study._log.storage).looks == "once"
 
 
 def test_a_log_in_which_they_were_withholds_the_certificate():

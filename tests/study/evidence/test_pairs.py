@@ -26,14 +26,14 @@ def study_of(answers, goal="max", pool=None):
 
 def tell(study, option, values):
     """Tell an option its next items."""
-    row = study._state.index[option]
-    start, known = study._state.items.of(row).prefix, study._state.items.names
+    row = study._log.state.index[option]
+    start, known = study._log.state.items.of(row).prefix, study._log.state.items.names
     names = [known[k] if k < len(known) else f"q{k}" for k in range(start, start + len(values))]
     return study.tell(option=option, items=dict(zip(names, values, strict=True))) if values else None
 
 
 def paired(study):
-    state, fit = study._state, study.analysis().certified
+    state, fit = study._log.state, study.analysis().certified
     return PairedItems(
         state.items, len(state.ids), study.specification.sign, differences=fit.differences,
         doubt=lambda option: np.full(len(state.ids), LEVEL), resolution=0.05,
@@ -102,7 +102,7 @@ def test_voided_items_are_a_gap_and_what_comes_after_waits():
     for start in (0, 30, 60):
         tell(study, "B", b[start : start + 30])
     whole = paired(study).half_widths(0)[1] + study.analysis().certified.differences(0)[1]
-    names = study._state.items.names[30:60]
+    names = study._log.state.items.names[30:60]
     study.void("m-3", "the wrong version was measured")
     assert study.next_items("B", 30) == names
     gap = paired(study).half_widths(0)[1] + study.analysis().certified.differences(0)[1]
@@ -114,9 +114,9 @@ def test_voided_items_are_a_gap_and_what_comes_after_waits():
 
 def test_a_gap_at_the_first_item_is_the_reason_why_nothing_is_bounded():
     study = study_of([[1, 0, 1, 1], [0, 0, 1]])
-    first = study._state.items.names[0]
+    first = study._log.state.items.names[0]
     study.void("m-2", "the wrong version was measured")
-    tell_later = dict.fromkeys(study._state.items.names[1:3], 1)
+    tell_later = dict.fromkeys(study._log.state.items.names[1:3], 1)
     job = study.ask(items=3)[0]
     assert job.option == "B"
     study.tell(job, items=tell_later)

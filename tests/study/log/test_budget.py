@@ -62,7 +62,7 @@ def test_asking_goes_on_beyond_the_budget_and_says_so():
     assert [job.why.endswith(beyond) for job in jobs] == [False, False, True, True]
     assert study.ask(dry_run=True)[0].why.endswith(beyond)
     study.tell(jobs[-1], 1.0, se=0.1)
-    assert nw.load_study(study._storage).pending == study.pending
+    assert nw.load_study(study._log.storage).pending == study.pending
 
 
 def test_a_specification_mentions_a_budget_only_where_there_is_one():

@@ -153,7 +153,7 @@ def test_policy_and_catalogue_are_checked_as_well(plain, part, changed):
 
 
 def log_of(study):
-    return list(map(json.loads, nw.study.log.export.log_lines(study._storage, study.name)))
+    return list(map(json.loads, nw.study.log.export.log_lines(study._log.storage, study.name)))
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def example(seed):
 def answers(told, features, deviation):
     """Estimated differences and half-widths of all pairs."""
     fit = fit_features(features, pool(told, told.sigma, 1.0), deviation)
-    boundary = FeatureBounds(fit, DELTA, 0.5, N if deviation else None)
+    boundary = FeatureBounds(fit, DELTA, 0.5, DELTA / N if deviation else None)
     return (
         np.array([fit.differences(k) for k in range(N)]),
         np.array([boundary.half_widths(k) for k in range(N)]),

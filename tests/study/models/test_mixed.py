@@ -67,13 +67,14 @@ def test_boundaries_are_the_written_formula(rows, differences, tau):
     told, features = columns(rng, rows=rows, differences=differences), rng.normal(size=(N, DIM))
     delta, eps = 0.05, 0.7
     fit = fit_features(features, pool(told, told.sigma, 1.0), tau)
-    found = FeatureBounds(fit, delta, eps, N if tau else None).half_widths(2)
+    each = (1.0 - FIXED) * COMPARING * delta / (N - 1) if tau else None
+    found = FeatureBounds(fit, delta, eps, each).half_widths(2)
     _, loads, beta_covariance, inner = dense(told, features, tau)
     known = np.linalg.inv(beta_covariance[:DIM, :DIM])
     follow = beta_covariance[DIM:, :DIM] @ known  # of the offsets on the weights
     rest = beta_covariance[DIM:, DIM:] - follow @ beta_covariance[:DIM, DIM:]
     share = FIXED if tau else 1.0
-    quantile = NormalDist().inv_cdf(1.0 - (1.0 - FIXED) * COMPARING * delta / (N - 1)) if tau else 0.0
+    quantile = NormalDist().inv_cdf(1.0 - each) if tau else 0.0
     kappa, unit = SCALES * 2.0 * DIM / eps**2, np.eye(DIM)
     for option in range(N):
         apart, pair = loads[option] - loads[2], np.eye(N)[option] - np.eye(N)[2]

@@ -55,11 +55,11 @@ def test_the_first_measurement_decides_where_nothing_is_declared():
         assert not any("of its own" in line for line in study.certificate().assumptions)
     study = nw.create_study(options=list(OPTIONS), eps=0.5)
     study.tell(option="A", value=5.0, se=0.1)
-    assert not study._now().own_scatter
+    assert not study.analysis().own_scatter
     study = nw.create_study(options=list(OPTIONS), eps=0.5)
     study.tell(option="A", values=[5.0, 5.2])
     study.amend("m-1", "misread", value=5.0, se=0.1)  # as it was told at first decides
-    assert study._now().own_scatter
+    assert study.analysis().own_scatter
 
 
 def test_it_does_not_matter_in_how_many_measurements_readings_are_told():
@@ -180,9 +180,11 @@ def test_what_is_told_later_does_not_change_how_scatter_is_treated():
         first.tell(**row)
     for row in (error_bars, readings):
         second.tell(**row)
-    assert has_own_scatter(first._state)
-    assert not has_own_scatter(second._state)
+    assert has_own_scatter(first._log.state)
+    assert not has_own_scatter(second._log.state)
     for study in (first, second):
-        assert has_own_scatter(nw.load_study(study._storage)._state) == has_own_scatter(study._state)
+        assert has_own_scatter(nw.load_study(study._log.storage)._log.state) == has_own_scatter(
+            study._log.state
+        )
         study.void("m-1", "wrong")
-        assert has_own_scatter(study._state) == (study is first)
+        assert has_own_scatter(study._log.state) == (study is first)

@@ -75,15 +75,15 @@ def test_a_study_that_went_on_is_one_that_was_opened_anew(kind):
     for step in range(effort(16, 40)):
         study.tell_all([told(kind, rng) for _ in range(int(rng.integers(1, 9)))])
         number = int(rng.integers(1, study.n_measurements + 1))
-        if step % 7 == 3 and number not in study._state.voided:
+        if step % 7 == 3 and number not in study._log.state.voided:
             study.void(number, "a test")
-        if step % 7 == 5 and number not in study._state.voided:
+        if step % 7 == 5 and number not in study._log.state.voided:
             study.amend(number, "a test", float(rng.standard_normal()), se=0.2)
         if step == 12:
             study.exclude(NAMES[3], "a test")
         assert same_as_opened_anew(study)
         if step % 13 == 12:
-            opened = type(study)(study._storage, study.name)
+            opened = type(study)(study._log.storage, study.name)
             assert repr(asdict(opened.certificate())) == repr(asdict(study.certificate()))
 
 

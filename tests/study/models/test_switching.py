@@ -126,13 +126,13 @@ def test_the_certificate_uses_upper_limits_of_estimated_sizes():
         ("linear+deviation:0.4", extra),
     ):
         study = tell_all(make(model, errors=errors), rows)
-        limits = study._now().sizes
+        limits = study.analysis().sizes
         certificate = study.certificate()
         for name, size, largest in (
             ("deviation", limits.deviation, limits.largest_deviation),
             ("extra_scatter", limits.extra_scatter, limits.largest_scatter),
         ):
-            if name in study._state.model.estimates:
+            if name in study._log.state.model.estimates:
                 assert size < largest < 3.0 * max(size, 0.1)
                 assert getattr(study, name) == size  # what is shown is the estimate
                 said = f"(estimated; used is its upper limit, {rounded_up(largest, 3)})"

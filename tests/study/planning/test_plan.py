@@ -37,9 +37,9 @@ def test_plans_come_true(model, policy):
     """The study driven step by step in the worlds of its plan."""
     study = told_study(model, policy=policy)
     plan = study.plan(noise=0.6, paths=99, on=1)
-    worlds, rng, counts = draw_worlds(study._now(), 16, 3, 5.0), np.random.default_rng(3), []
+    worlds, rng, counts = draw_worlds(study.analysis(), 16, 3, 5.0), np.random.default_rng(3), []
     for world in worlds:
-        mean = dict(zip(study.options, world + study._now().sums.centre, strict=True))
+        mean = dict(zip(study.options, world + study.analysis().sums.centre, strict=True))
         counts.append(
             taken(
                 told_study(model, policy=policy),
@@ -99,7 +99,7 @@ def test_plans_of_items_come_true():
         hard, skill = rng.random(4000), 0.35 + 0.1 * rng.random(4)
 
         def answer(study, job, hard=hard, skill=skill, rng=rng):
-            at = [study._state.items.place.get(name, 0) for name in job.items]
+            at = [study._log.state.items.place.get(name, 0) for name in job.items]
             fresh = [f"q{job.fresh_from + k}" for k in range(job.fresh)]
             at += range(job.fresh_from - 1, job.fresh_from - 1 + job.fresh) if job.fresh else []
             own = skill[study.options.index(job.option)] + 0.4 * rng.random(len(at))
@@ -274,7 +274,7 @@ def test_noise_that_goes_with_options_is_expected_of_them():
     assert "noise as it was so far, option by option (sigma 0.25 to 1)" in str(plan)
     # As if every measurement were quiet half of the time, which no loud option ever is.
     assert plan.median > 2 * study.plan(noise=[0.25, 1.0], paths=19).median
-    ((_, levels),) = by_share(study._now(), None)
+    ((_, levels),) = by_share(study.analysis(), None)
     assert np.allclose(levels.of_options(10), sigma, rtol=0.05)
 
 
@@ -305,7 +305,7 @@ def test_without_eps_it_must_be_given():
 
 def test_worlds_agree_with_what_was_measured():
     study = told_study()
-    worlds = draw_worlds(study._now(), 400, 0, 5.0)
+    worlds = draw_worlds(study.analysis(), 400, 0, 5.0)
     frame = study.frame("options")
     means, errors = frame["estimate"].to_numpy(), frame["se"].to_numpy()
     centred = worlds - worlds.mean(axis=1, keepdims=True)
@@ -328,7 +328,7 @@ def wide_study(model, **question):
 
 def test_with_deviations_worlds_are_as_wide_as_the_span_says():
     def ranges(study, span):
-        return np.ptp(draw_worlds(study._now(), 400, 0, span), axis=1)
+        return np.ptp(draw_worlds(study.analysis(), 400, 0, span), axis=1)
 
     linear = ranges(wide_study("linear"), 8.0)
     nearly = ranges(wide_study("linear+deviation:0.001"), 8.0)
@@ -345,12 +345,12 @@ def test_with_deviations_worlds_are_as_wide_as_the_span_says():
 def test_worlds_scatter_around_the_estimates_as_the_fit_does(model, block):
     model = f"{model}:0.4" if model != "linear" else model
     study, rng = wide_study(model), np.random.default_rng(5)
-    features = study._now().state.features
+    features = study.analysis().state.features
     for k in range(30):
         value = float(7.0 + features[k] @ [0.9, -0.4, 0.3] + 0.5 * rng.normal())
         study.tell(option=f"A{k:02d}", value=value, se=0.3, block=block)
-    fit = study._now().estimates
-    worlds = draw_worlds(study._now(), 4000, 1, 8.0)
+    fit = study.analysis().estimates
+    worlds = draw_worlds(study.analysis(), 4000, 1, 8.0)
     apart = worlds - worlds[:, [0]]
     # The spread that the weights have draws them a little closer together.
     assert np.abs(apart.mean(axis=0) - (fit.means - fit.means[0])).max() < 0.15

@@ -47,7 +47,7 @@ def test_plans_in_blocks_come_true(model, batch):
     """The study driven day by day in the worlds of its plan."""
     study, rng, counts = daily_study(model, 6), np.random.default_rng(1), []
     plan = study.plan(eps=EPS[model], paths=59, on=1, batch=batch)
-    for world in draw_worlds(study._now(), 10, 3, 6.0):
+    for world in draw_worlds(study.analysis(), 10, 3, 6.0):
         again = daily_study(model, 6)
         before = again.n_measurements
         offset, left, block = 0.0, 0, ""

@@ -69,7 +69,7 @@ def test_each_part_is_the_growth_of_the_determinant():
     told = rows(15)
     study = new_study("linear", told)
     unit, precision = unit_of(study.analysis()), np.eye(6)  # three weights, a level, two blocks
-    features = study._state.features
+    features = study._log.state.features
     parts = []
     before = 0.0
     for row in told:

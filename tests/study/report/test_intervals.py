@@ -17,12 +17,14 @@ def measured(goal, sign=1.0, **more):
 
 
 def rows_of(study):
-    return {row["option"]: row for row in comparison(study._now(), study.certificate()).iter_rows(named=True)}
+    return {
+        row["option"]: row for row in comparison(study.analysis(), study.certificate()).iter_rows(named=True)
+    }
 
 
 def test_the_better_end_is_the_bound_of_a_rival_and_the_worse_end_that_of_a_leading_option():
     study = measured("max")
-    boundary, rows = study._now().boundary, rows_of(study)
+    boundary, rows = study.analysis().boundary, rows_of(study)
     assert study.certificate().option == "A"
     for k, name in enumerate(study.options):
         row = rows[name]

@@ -27,9 +27,10 @@ def test_rows_are_sorted_and_their_intervals_are_the_certificates():
     assert league.rows[0].low is None
     assert study.league().to_dict()[0] == {
         "option": "b", "estimate": 3.0, "low": None, "high": None, "count": 1, "may_be_best": True,
+        "good_enough": True,
     }  # fmt: skip
     lines = str(league).splitlines()
-    assert lines[0].split() == ["option", "estimate"]
+    assert lines[0].split() == ["option", "estimate", "within", "0.5"]
     assert lines[1].split()[0] == "b"
     assert lines[-1].startswith("Intervals: uncertainty of the difference to b, with 95 % confidence")
 

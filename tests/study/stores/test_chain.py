@@ -22,7 +22,7 @@ def path(tmp_path):
     study = nw.create_study(tmp_path / "s.db", name="teas", options=["A", "B", "C"], eps=0.5)
     for i, option in enumerate("ABCABC"):
         study.tell(option=option, value=float(i), se=0.3, key=f"k{i}", note="calm")
-    study._storage.close()
+    study._log.storage.close()
     return tmp_path / "s.db"
 
 
@@ -108,7 +108,7 @@ def test_renaming_exporting_rebuilding_and_copying_keep_the_head(path, tmp_path)
         (verdict,) = nw.verify_log(certificate.to_json(), place)
         assert verdict.fits
     memory = nw.MemoryStorage()
-    nw.rebuild_study(log_lines(study._storage, "teas"), memory)
+    nw.rebuild_study(log_lines(study._log.storage, "teas"), memory)
     assert nw.load_study(memory).head == head
 
 

@@ -23,7 +23,7 @@ def record(folder):
     first = nw.create_study(path, options=["A", "B"], eps=0.1)
     for value in range(BEFORE):
         first.tell(option="A", value=float(value), se=0.1)
-    first._storage.close()  # so far, everything is in the file
+    first._log.storage.close()  # so far, everything is in the file
     store = nw.open_store(path, durable=True)
     study, told = nw.load_study(store), BEFORE
     points = [((path.stat().st_size, 0), BEFORE)]
@@ -57,7 +57,7 @@ def values_in(image):
     try:
         study = nw.load_study(image)
         values = [event.body["value"] for event in study.events()]
-        study._storage.close()
+        study._log.storage.close()
     except (ValueError, OSError, KeyError) as refusal:
         return str(refusal)
     return values
@@ -121,7 +121,7 @@ def test_a_torn_page_in_the_log_ends_it_there(crashed, tmp_path):
         wal.write_bytes(content)
         study = nw.load_study(image)
         values = [event.body["value"] for event in study.events()]
-        study._storage.close()
+        study._log.storage.close()
         remove(image)
         assert values == [float(i) for i in range(len(values))]
         assert len(values) in whole_pieces()

@@ -119,7 +119,7 @@ class Worker:
     def successor(self):
         """A new process: it does not know what the old one was about to say."""
         if self._study is not None:
-            self._study._storage.close()  # as the system does for the dead
+            self._study._log.storage.close()  # as the system does for the dead
         if self._again is not None:
             self._world.unknown.add(self._again)
             self._world.refused.discard(self._again)

@@ -54,7 +54,7 @@ def roll_back(storage, name, number):
 
 
 def test_a_new_study_does_not_inherit_the_events_of_a_removed_one(tmp_path):
-    make(tmp_path / "z.db")._storage.close()
+    make(tmp_path / "z.db")._log.storage.close()
     killed_worker(tmp_path / "z.db")
     (tmp_path / "z.db").unlink()
     left = (tmp_path / "z.db-wal").read_bytes()
@@ -64,8 +64,8 @@ def test_a_new_study_does_not_inherit_the_events_of_a_removed_one(tmp_path):
 
 
 def test_a_file_beside_the_log_of_another_store_is_refused(tmp_path):
-    make(tmp_path / "z.db")._storage.close()
-    make(tmp_path / "other.db")._storage.close()
+    make(tmp_path / "z.db")._log.storage.close()
+    make(tmp_path / "other.db")._log.storage.close()
     killed_worker(tmp_path / "z.db")
     shutil.copy(tmp_path / "other.db", tmp_path / "z.db")
     for action in (lambda: nw.load_study(tmp_path / "z.db"), lambda: nw.open_store(tmp_path / "z.db")):
@@ -76,7 +76,7 @@ def test_a_file_beside_the_log_of_another_store_is_refused(tmp_path):
 def test_an_older_copy_of_the_same_file_beside_a_newer_log_is_refused(tmp_path):
     path = tmp_path / "z.db"
     study = make(path)
-    study._storage.close()
+    study._log.storage.close()
     shutil.copy(path, tmp_path / "copy.db")
     nw.load_study(path).tell(option="A", value=1.0, se=0.1)  # closed at once: all is in the file
     killed_worker(path)
@@ -93,12 +93,12 @@ def test_a_file_that_is_replaced_under_a_worker_is_noticed_at_once(tmp_path, how
     nw.backup_store(path, backup)
     raw = tmp_path / "raw.db"
     if how == "raw copy over":
-        study._storage.close()
+        study._log.storage.close()
         shutil.copy(path, raw)
     for _ in range(40):
         study.tell(option="B", value=1.0, se=0.1)
     if how == "raw copy over":
-        study._storage.close()  # what was told is in the file
+        study._log.storage.close()  # what was told is in the file
         study.certificate()
     sentence = "was replaced while it was open"
     if how == "copied over":
@@ -119,13 +119,13 @@ def test_a_file_that_is_replaced_in_the_middle_of_a_change_is_not_written(tmp_pa
     path = tmp_path / "z.db"
     study = make(path)
     nw.backup_store(path, tmp_path / "backup.db")
-    real = study._storage._refuse_triggers
+    real = study._log.storage._commit
 
     def replace_it(connection):
         os.replace(tmp_path / "backup.db", path)
         real(connection)
 
-    monkeypatch.setattr(study._storage, "_refuse_triggers", replace_it)
+    monkeypatch.setattr(study._log.storage, "_commit", replace_it)
     refused(tell(study), "was replaced while it was open")
     (tmp_path / "z.db-wal").unlink()
     assert nw.load_study(path).n_measurements == 6
@@ -183,7 +183,7 @@ def test_a_second_handle_does_not_end_the_locks_of_the_first(tmp_path):
         assert said.stdout.strip() == str(count), said.stderr
         study.tell(option="A", value=1.0, se=0.1)
     assert (tmp_path / "z.db-wal").exists()
-    study._storage.close()
+    study._log.storage.close()
     assert nw.load_study(path).n_measurements == 8
 
 
@@ -196,7 +196,7 @@ def test_restoring_replaces_a_store_safely(tmp_path):
     before = backup.read_bytes()
     refused(lambda: nw.restore_store(backup, path, timeout=0.1), "is in use by others", error=TimeoutError)
     assert study.n_measurements == 7
-    study._storage.close()
+    study._log.storage.close()
     kept = nw.restore_store(backup, path)
     assert backup.read_bytes() == before
     assert nw.load_study(path).certificate().to_json() == certificate.to_json()
@@ -210,7 +210,7 @@ def test_restoring_replaces_a_store_safely(tmp_path):
 @pytest.mark.long("kills")
 def test_restoring_over_a_damaged_file_and_over_leftovers(tmp_path):
     path, backup = tmp_path / "z.db", tmp_path / "backup.db"
-    make(path)._storage.close()
+    make(path)._log.storage.close()
     nw.backup_store(path, backup)
     path.write_bytes(path.read_bytes()[:5000])
     kept = nw.restore_store(backup, path)
@@ -227,7 +227,7 @@ def test_restoring_over_a_damaged_file_and_over_leftovers(tmp_path):
 
 def test_a_backup_that_is_not_whole_is_not_restored(tmp_path):
     path, backup = tmp_path / "z.db", tmp_path / "backup.db"
-    make(path)._storage.close()
+    make(path)._log.storage.close()
     nw.backup_store(path, backup)
     connection = sqlite3.connect(backup)
     connection.execute("UPDATE noisewise_log SET id = 'x' WHERE number = 4")

@@ -28,9 +28,9 @@ def study(open_database):
 
 def lose(monkeypatch, study, *, written, askable, error=None):
     """The next commit is written or not, its answer is lost, and the store can or cannot be asked."""
-    module = sqlite_store if isinstance(study._storage, sqlite_store.SqliteStorage) else postgres_store
+    module = sqlite_store if isinstance(study._log.storage, sqlite_store.SqliteStorage) else postgres_store
     lost = error or (disk_error() if module is sqlite_store else psycopg.OperationalError("gone"))
-    real, begin, armed = module.send_commit, type(study._storage).transaction, [True]
+    real, begin, armed = module.send_commit, type(study._log.storage).transaction, [True]
     monkeypatch.setattr(log, "ASKING", 10.0 if askable else 0.02)
     monkeypatch.setattr(log, "PAUSE", 0.01)
 
@@ -40,14 +40,14 @@ def lose(monkeypatch, study, *, written, askable, error=None):
         armed.clear()
         real(connection) if written else connection.execute("ROLLBACK")
         if not askable:
-            monkeypatch.setattr(type(study._storage), "transaction", unreachable)
+            monkeypatch.setattr(type(study._log.storage), "transaction", unreachable)
         raise lost
 
     def unreachable(*arguments):
         raise ConnectionError("nobody answers. Nothing was written.")
 
     monkeypatch.setattr(module, "send_commit", send)
-    return lambda: monkeypatch.setattr(type(study._storage), "transaction", begin)
+    return lambda: monkeypatch.setattr(type(study._log.storage), "transaction", begin)
 
 
 def values(study):
@@ -70,7 +70,7 @@ def test_the_same_call_again_never_writes_twice(study, monkeypatch, written, bet
     mend()
     if between:  # whoever looks in between sees the truth
         assert study.n_measurements == 1 + written
-        nw.load_study(study._storage, study.name).tell(option="C", value=7.0, se=0.1)
+        nw.load_study(study._log.storage, study.name).tell(option="C", value=7.0, se=0.1)
     again = study.tell(option="A", value=1.0, se=0.1)
     assert values(study).count(1.0) == 1
     assert study.frame("measurements")["value"].to_list()[again.number - 1] == 1.0

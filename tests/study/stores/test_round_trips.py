@@ -44,7 +44,7 @@ def answers(study):
         json.loads(study.certificate().to_json()) | {"study": ""},
         [job.option for job in study.ask(3, dry_run=True)],
         study.frame("measurements").rows(),
-        [(job.what, job.where, job.together, job.status) for job in study._state.jobs.values()],
+        [(job.what, job.where, job.together, job.status) for job in study._log.state.jobs.values()],
     )
 
 
@@ -57,18 +57,18 @@ def test_export_and_rebuild(study, tmp_path):
     again.export(tmp_path / "twice.jsonl")
     assert (tmp_path / "twice.jsonl").read_bytes() == (tmp_path / "log.jsonl").read_bytes()
     store = nw.MemoryStorage()
-    assert nw.rebuild_study(log_lines(study._storage, study.name), store, "renamed") == "renamed"
+    assert nw.rebuild_study(log_lines(study._log.storage, study.name), store, "renamed") == "renamed"
     assert answers(nw.load_study(store)) == answers(study)
 
 
 def test_a_backup_is_taken_while_others_write(study, tmp_path):
-    names = nw.backup_store(study._storage, tmp_path / "backup.db")
+    names = nw.backup_store(study._log.storage, tmp_path / "backup.db")
     assert study.name in names
     before = answers(study)
     study.tell(option="A", value=12.0, se=0.5)
     assert answers(nw.load_study(tmp_path / "backup.db", study.name)) == before
     with pytest.raises(FileExistsError, match="exists and stays as it is"):
-        nw.backup_store(study._storage, tmp_path / "backup.db")
+        nw.backup_store(study._log.storage, tmp_path / "backup.db")
 
 
 def test_a_certificate_is_checked_after_a_move_and_a_new_name(study, tmp_path):

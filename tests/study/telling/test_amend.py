@@ -107,7 +107,7 @@ def told_anew(kind, told):
 
 
 def content_of(study):
-    return {name: part for name, part in study._state.told[0].items() if name != "notes"}
+    return {name: part for name, part in study._log.state.told[0].items() if name != "notes"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -145,7 +145,7 @@ def test_every_correction_is_refused_or_what_a_new_measurement_would_be(kind):
                 round(after["value"] * after["readings"])
             )
         assert json.loads(study.certificate().to_json())
-        again = nw.load_study(study._storage, study.name)
+        again = nw.load_study(study._log.storage, study.name)
         assert again.certificate().to_json() == study.certificate().to_json()
 
 

@@ -24,8 +24,8 @@ def asked(*bodies, blocks=("Mon",)):
     """A study of A, B, C and D whose log goes on with these suggestions, and the suggestions."""
     study = study_of("A", "B", "C", "D", blocks=blocks)
     bodies = [{"id": f"ask-{k}", "why": "so", "expires": 4e9, **body} for k, body in enumerate(bodies, 1)]
-    append(study._storage, "study", *(("ask", body) for body in bodies))
-    study = nw.load_study(study._storage)
+    append(study._log.storage, "study", *(("ask", body) for body in bodies))
+    study = nw.load_study(study._log.storage)
     return study, study.pending
 
 
@@ -51,8 +51,8 @@ def test_a_named_block_is_asked_for_told_and_read_back():
     assert ", in block Tue, until " in repr(jobs[0])
     assert [study.tell(job, 1.0, se=0.1).block for job in jobs] == ["Tue"] * 3
     assert study.ask(block=17, dry_run=True)[0].block == "17"
-    again = nw.load_study(study._storage)
-    assert again._state.jobs == study._state.jobs
+    again = nw.load_study(study._log.storage)
+    assert again._log.state.jobs == study._log.state.jobs
 
 
 def test_one_suggestion_goes_on_in_the_block_of_the_last_measurement():
@@ -250,7 +250,7 @@ def test_suggestions_survive_export_and_rebuilding(bodies, block):
     ]
     study.ask(2, block=block)
     store = MemoryStorage()
-    nw.rebuild_study(log_lines(study._storage, study.name), store)
+    nw.rebuild_study(log_lines(study._log.storage, study.name), store)
     again = nw.load_study(store)
     assert again.events() == study.events()
     assert again.pending == study.pending

@@ -27,7 +27,7 @@ def refused(study, call, message):
     with pytest.raises((ValueError, KeyError, TypeError), match=message):
         call()
     assert study.events() == before
-    assert nw.load_study(study._storage, study.name).events() == before
+    assert nw.load_study(study._log.storage, study.name).events() == before
 
 
 # ---- text is text
@@ -185,8 +185,8 @@ def test_voiding_frees_the_key_for_another_content():
     study.void("k", "the error bar is missing")
     assert study.tell(option="A", value=1.0, se=0.1, key="k").id == "m-2"
     assert study.n_measurements == 1
-    again = nw.load_study(study._storage, study.name)
-    assert again._state.keys == {"k": 2}
+    again = nw.load_study(study._log.storage, study.name)
+    assert again._log.state.keys == {"k": 2}
     assert again.certificate().to_json() == study.certificate().to_json()
     refused(study, lambda: study.void("m-1", "again"), "m-1 was voided before")
 

@@ -200,9 +200,15 @@ def test_a_table_of_items_is_told_option_by_option_and_once():
         ({"option": ["D"], "item": ["q0"], "value": [1]}, "row 1: 'D' is not in the catalogue"),
         ({"option": ["A"], "item": ["x"], "value": [1]}, "row 1: 'x' is not among the 20 items"),
         ({"option": ["A"], "item": [None], "value": [1]}, "row 1: `item` must not be empty"),
-        ({"option": ["A"], "item": ["q0"], "value": [None]}, "row 1: item 'q0' has no value"),
-        ({"option": ["A"], "item": ["q0"], "value": [1.5]}, "row 1: item 'q0' must have a value from 0 to 1"),
-        ({"option": ["A", "A"], "item": ["q0", "q0"], "value": [1, 0]}, "row 2: item 'q0' of A stands twice"),
+        (
+            {"option": ["A"], "item": ["q0"], "value": [None]},
+            "row 1: `items` must have a value for every item",
+        ),
+        ({"option": ["A"], "item": ["q0"], "value": [1.5]}, "row 1: `items` must have values from 0 to 1"),
+        (
+            {"option": ["A", "A"], "item": ["q0", "q0"], "value": [1, 0]},
+            "row 2: item 'q0' of A is in the table twice",
+        ),
         (
             {"option": ["A"], "item": ["q0"], "value": [1], "se": [0.1]},
             "column 'se' that means nothing beside",
@@ -254,14 +260,14 @@ def test_a_log_gives_the_same_answers_again(tmp_path_factory, happened, pool):
     again = nw.load_study(path.with_suffix(".db"))
     assert again.frame("items").equals(study.frame("items"))
     assert again.certificate().to_json() == study.certificate().to_json()
-    assert again._state.items.fingerprint() == study._state.items.fingerprint()
+    assert again._log.state.items.fingerprint() == study._log.state.items.fingerprint()
     assert nw.verify_certificate(study.certificate(), again).bound == study.certificate().bound
 
 
 def next_ones(study, option, values):
     """Tell what comes next, gaps first."""
     known = study.next_items(option, len(values))
-    fresh = [f"new{len(study._state.items.names) + k}" for k in range(len(values) - len(known))]
+    fresh = [f"new{len(study._log.state.items.names) + k}" for k in range(len(values) - len(known))]
     study.tell(option=option, items=dict(zip(known + fresh, values, strict=True)))
 
 
@@ -298,13 +304,15 @@ def test_items_that_were_changed_in_a_table_are_corrected_together(study):
     assert ([one.id for one in taken.amended], len(taken), taken.items) == (["m-1"], 1, 1)
     assert [event.kind for event in study.events()[-2:]] == ["amend", "tell"]
     assert study.tell_many(table).known == 3
-    assert study.certificate().to_json() == nw.load_study(study._storage, study.name).certificate().to_json()
+    assert (
+        study.certificate().to_json() == nw.load_study(study._log.storage, study.name).certificate().to_json()
+    )
 
 
 def test_the_order_of_a_pool_is_another_one_in_every_study_unless_a_seed_is_stated():
     def order(**stated):
         study = nw.create_study(options=["A", "B"], measure=nw.Items(100), eps=0.1, **stated)
-        loaded = nw.load_study(study._storage, study.name)
+        loaded = nw.load_study(study._log.storage, study.name)
         assert loaded.next_items("A", 100) == study.next_items("A", 100)
         return study.specification.seed, study.next_items("A", 100)
 
@@ -322,7 +330,8 @@ def test_a_study_without_a_pool_keeps_the_usual_seed():
 
 def test_a_study_of_items_takes_no_bare_number():
     study = nw.create_study(options=["A", "B"], eps=0.1, measure=nw.Items(30), seed=0)
-    with pytest.raises(ValueError, match="measures options on its items"):
+    with pytest.raises(ValueError, match="compares options by their answers to the same items"):
         study.tell(option="A", value=1)
+    with pytest.raises(ValueError, match="Other measurements need another study"):
+        study.tell(option="A", value=1, se=0.1)
     assert study.n_measurements == 0
-    study.tell(option="A", value=1, se=0.1)

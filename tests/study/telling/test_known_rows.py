@@ -41,7 +41,7 @@ def test_a_table_told_twice_changes_nothing(study):
     assert [event.kind for event in study.events()[length:]] == ["skip"]
     (said,) = [words for words in study.certificate().assumptions if "told again" in words]
     assert "5 measurements: m-1, m-2" in said
-    again = nw.load_study(study._storage, study.name)
+    again = nw.load_study(study._log.storage, study.name)
     assert again.certificate().to_json() == study.certificate().to_json()
 
 
@@ -286,8 +286,8 @@ def test_a_table_that_comes_again_with_keys_is_not_counted_twice(study):
         study.tell_many(keyed)
     assert after(study, keyed, amend="keys added") == (0, 0, 5, 5)
     assert after(study, keyed) == (0, 5, 0, 5)
-    again = nw.load_study(study._storage, study.name)
-    assert again._state.keys == {f"run-{k}": k + 1 for k in range(5)}
+    again = nw.load_study(study._log.storage, study.name)
+    assert again._log.state.keys == {f"run-{k}": k + 1 for k in range(5)}
     assert after(again, ROWS) == (0, 5, 0, 5)
     assert after(again, table(ROWS, key=[f"other-{k}" for k in range(5)])) == (5, 0, 0, 10)
 
@@ -314,6 +314,6 @@ def test_the_table_that_a_study_began_with_may_be_told_again_with_its_features()
     assert study.tell_many(rows).known == 4
     # A map may still use such a column.
     mapped = {"option": "option", "value": "Cu", "se": "se"}
-    study.tell_many({"option": ["a"], "Cu": [5.0], "se": [0.1]}, map=mapped)
+    study.tell_many({"option": ["a"], "Cu": [5.0], "se": [0.1]}, roles=mapped)
     assert study.n_measurements == 5
     assert study.tell_many({**rows, "Zn": [1.0] * 4}).known == 4

@@ -140,7 +140,7 @@ def test_the_estimated_extra_scatter_has_the_largest_restricted_likelihood(name)
 
     here = minus_log(found)
     assert here <= min(minus_log(found * (1.0 + step)) for step in (-0.01, 0.01))
-    likelihood = study._now().likelihood()
+    likelihood = study.analysis().likelihood()
     assert math.isclose(
         likelihood(0.0, 0.3) - likelihood(0.0, 0.1), minus_log(0.3) - minus_log(0.1), rel_tol=1e-9
     )

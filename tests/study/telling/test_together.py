@@ -62,7 +62,7 @@ def test_who_made_a_change_is_in_the_log(study):
 
 
 def test_a_change_for_one_version_happens_to_no_other(study):
-    twin = nw.Study(study._storage, study.name)
+    twin = nw.Study(study._log.storage, study.name)
     study.tell(**row())
     with twin.acting(only_at=0), pytest.raises(LogMovedOnError, match="1 events, not 0"):
         twin.tell(**row(value=2.0))
@@ -72,7 +72,7 @@ def test_a_change_for_one_version_happens_to_no_other(study):
 
 
 def test_a_change_says_how_long_the_log_was_right_after_it(study):
-    twin = nw.Study(study._storage, study.name)
+    twin = nw.Study(study._log.storage, study.name)
     with study.acting("Ann") as acted:
         study.tell(**row(key="k"))
         twin.tell(**row(value=2.0))
@@ -87,4 +87,4 @@ def test_a_change_says_how_long_the_log_was_right_after_it(study):
 
 def test_a_name_that_is_taken_is_a_refusal_of_its_own_kind(study):
     with pytest.raises(NameTakenError, match="already"):
-        nw.create_study(study._storage, options=["A", "B"], eps=0.1)
+        nw.create_study(study._log.storage, options=["A", "B"], eps=0.1)

@@ -1,4 +1,4 @@
-"""Who sends a request: tokens, sessions of browsers, and how many requests each may send."""
+"""Who sends a request: tokens, and sessions of browsers."""
 
 import hashlib
 import hmac
@@ -9,41 +9,6 @@ from collections.abc import Callable
 
 from noisewise.server.auth.roles import ROLES, Role, Visitor
 from noisewise.server.auth.tokens import Token, TokenFile
-
-#: Buckets that are remembered; a full one need not be.
-MOST_BUCKETS = 10_000
-
-
-class RateLimit:
-    """At most ``rate`` requests a second on average, and ``burst`` at once, for each key."""
-
-    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.rate, self.burst = rate, burst
-        self._clock = clock
-        self._buckets: dict[str, tuple[float, float]] = {}  # how much is left, and when that was
-        self._changing = threading.Lock()
-
-    def wait(self, key: str) -> float:
-        """Take one; 0 if that is allowed, else the seconds until it is."""
-        now = self._clock()
-        with self._changing:
-            left = self._left(key, now)
-            if left < 1.0:
-                return (1.0 - left) / self.rate
-            if len(self._buckets) >= MOST_BUCKETS:
-                self._forget_full(now)
-            self._buckets[key] = (left - 1.0, now)
-            return 0.0
-
-    def _left(self, key: str, now: float) -> float:
-        left, then = self._buckets.get(key, (self.burst, now))
-        return min(self.burst, left + (now - then) * self.rate)
-
-    def _forget_full(self, now: float) -> None:
-        kept = {key: self._buckets[key] for key in self._buckets if self._left(key, now) < self.burst}
-        # If all are in use, somebody invents keys: those who are known begin anew.
-        self._buckets = kept if len(kept) < MOST_BUCKETS else {}
-
 
 COOKIE = "noisewise_session"
 #: Seconds without a request after which a session ends.
@@ -84,12 +49,6 @@ class Sessions:
             self._tokens[key] = (token, self._clock())
             return token
 
-    def goes_on(self, session: str) -> bool:
-        """Whether a session goes on; asking does not keep it alive."""
-        with self._changing:
-            found = self._tokens.get(hashed(session))
-            return found is not None and self._clock() - found[1] <= IDLE
-
     def end(self, session: str) -> None:
         """Sign out."""
         with self._changing:
@@ -116,22 +75,12 @@ def hashed(session: str) -> str:
     return hashlib.sha256(session.encode(errors="replace")).hexdigest()
 
 
-#: Requests a second of one token, on average and at once; and of strangers, by address.
-RATE, BURST = 500.0, 2000.0
-STRANGER_RATE, STRANGER_BURST = 10.0, 100.0
-
-
 class Keys:
-    """Who may come in: the tokens, the sessions of browsers, and how often they may ask."""
+    """Who may come in: the tokens, and the sessions of browsers."""
 
-    def __init__(
-        self, tokens: TokenFile | None, *, read_only: bool = False, rate: float = RATE, burst: float = BURST
-    ) -> None:
-        self.tokens, self.read_only = tokens, read_only
-        self._closed = False
+    def __init__(self, tokens: TokenFile | None) -> None:
+        self.tokens, self._closed = tokens, False
         self.sessions = Sessions()
-        self.known = RateLimit(rate, burst)
-        self.strangers = RateLimit(STRANGER_RATE, STRANGER_BURST)
 
     @property
     def open(self) -> bool:
@@ -158,24 +107,8 @@ class Keys:
         token = next((one for one in self.tokens.tokens() if one.id == found), None)
         return self._with(token, session)
 
-    def is_welcome(self, visitor: Visitor) -> bool:
-        """Whether who came in may still be here: with a token that is valid, and a session that goes on."""
-        try:
-            if self.tokens is None or visitor.token is None:
-                return self.open  # who came in before there was a token has none
-            valid = self.tokens.is_valid(visitor.token)
-        except (ValueError, OSError):  # tokens that cannot be read let nobody in
-            return False
-        return valid and (visitor.session is None or self.sessions.goes_on(visitor.session))
-
     def _with(self, token: Token | None, session: str | None) -> Visitor:
         return Visitor() if token is None else Visitor(ROLES[token.role], token.name, token.id, session)
-
-    def wait(self, visitor: Visitor, address: str) -> float:
-        """Seconds until this visitor may ask again; 0: now."""
-        if visitor.role is None:
-            return self.strangers.wait(address)
-        return self.known.wait(visitor.token or "local")
 
 
 def session_in(headers: dict[bytes, bytes]) -> str | None:

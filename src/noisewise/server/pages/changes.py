@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from noisewise.core.remarks import heard_warnings
 from noisewise.server.auth.forms import read_form, texts_of
 from noisewise.server.auth.roles import Role, Visitor, needs, visitor_of
+from noisewise.server.pages.fields import sentence_of
 from noisewise.server.pages.measurements import arguments_of, measured_of
 from noisewise.server.pages.rendering import key_of, rendered
 from noisewise.server.pages.shown import (
@@ -48,12 +49,6 @@ LOOK, WORK, OWN = (Depends(needs(role)) for role in (Role.VIEWER, Role.WORKER, R
 REFUSED = (ValueError, KeyError, TypeError)
 Change = Callable[[Study, dict[str, str], str | None], str]
 Refusal = Callable[[Request, Study, dict[str, str], str], HTMLResponse]
-
-
-def said_by(problem: BaseException) -> str:
-    """The sentence of a refusal, beginning like one."""
-    said = str(problem.args[0]) if problem.args else str(problem)
-    return f"{said[:1].upper()}{said[1:]}"
 
 
 def _tell(study: Study, form: dict[str, str], by: str | None) -> str:
@@ -153,7 +148,7 @@ def _route(change: Change, refusal: Refusal) -> Callable[..., Any]:
                     with heard_warnings(), opened.acting(by, key=key):
                         place = change(opened, form, by)
                 except REFUSED as problem:
-                    return refusal(request, opened, form, said_by(problem))
+                    return refusal(request, opened, form, sentence_of(problem))
                 return RedirectResponse(place, 303)
 
         return await run_in_threadpool(done)
@@ -184,7 +179,7 @@ async def say_what_would_be_told(request: Request, study: str, visitor: Visitor 
                     state, {"job": None, "value": None, **given}, now=studies_of(request).clock()
                 )
             except REFUSED as problem:
-                return rendered(request, "preview.html", words=said_by(problem), bad=True)
+                return rendered(request, "preview.html", words=sentence_of(problem), bad=True)
             one = measurement_of(len(state.told) + 1, body)
         what = one.option if one.minus is None else f"{one.option} − {one.minus}"
         error = "" if one.se is None else f" ± {one.se:.3g}"
@@ -245,7 +240,7 @@ async def tell_table(request: Request, study: str, visitor: Visitor = WORK) -> R
         texts, handed = await read_handed_in(request)
         problem = ""
     except ValueError as refused:
-        texts, handed, problem = {}, HandedIn(), said_by(refused)
+        texts, handed, problem = {}, HandedIn(), sentence_of(refused)
     if not visitor.may_correct and (texts.get("amend", "").strip() or texts.get("unknown") == "add"):
         raise ProblemError(403, "correcting what was told, and adding options, needs the role owner.")
 
@@ -259,8 +254,7 @@ async def tell_table(request: Request, study: str, visitor: Visitor = WORK) -> R
 
 
 def _table_told(request: Request, study: Study, texts: dict[str, str], handed: HandedIn) -> Response:
-    # What is told was seen before: a table whose columns were chosen, or files that the form has kept.
-    seen = "role.0" in texts if handed.text.strip() else bool(texts.get("kept"))
+    seen = "role.0" in texts and not handed.files  # what is told was seen before
     changed = texts.get("do") == "tell" and not is_as_seen(texts)
     if texts.get("do") == "tell" and seen and not changed:
         try:

@@ -6,118 +6,45 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.core.checks import nearest
+from noisewise.core.refusals import RefusedError
 from noisewise.core.text import aligned, number
+from noisewise.server.pages.fields import FormField, fields_for, refuse_empty, said_in, text_in
 from noisewise.server.pages.parts import Pager, page_of
 from noisewise.study.certificates.check import residuals_to_show
 from noisewise.study.study import Study
 from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
+from noisewise.study.telling.numbers import read_number
 
 
-class FormField(NamedTuple):
-    """A field of one kind of error bar."""
-
-    name: str  # as `tell` calls the argument
-    title: str
-    hint: str = ""
-    long: bool = False
-
-
-class KindOfError(NamedTuple):
-    """A way to say how sure a value is."""
+class ErrorKind(NamedTuple):
+    """A way to say how sure a value is: parameters of `tell` that go together."""
 
     name: str
     title: str
     hint: str
-    fields: tuple[FormField, ...]
-    said: str  # how it enters the study
+    params: tuple[str, ...]
+
+    @property
+    def fields(self) -> tuple[FormField, ...]:
+        """Its fields."""
+        return fields_for("tell", self.params)
 
 
-VALUE = FormField("value", "Value")
 ERROR_KINDS = (
-    KindOfError(
-        "se",
-        "Standard error",
-        "known from outside: a calibration, a noise model",
-        (VALUE, FormField("se", "Standard error")),
-        "It enters as it is. Is it computed from the readings of this very value? Then give the readings.",
-    ),
-    KindOfError(
-        "ci",
-        "Interval",
-        "two ends and a level",
-        (
-            VALUE,
-            FormField("lo", "From"),
-            FormField("hi", "To"),
-            FormField("level", "Level", "0.95 if left empty"),
-        ),
-        "It enters as the longer side, divided by the normal quantile of its level.",
-    ),
-    KindOfError(
-        "values",
-        "Readings",
-        "the single readings, not their mean",
-        (FormField("values", "Readings", "separated by blanks or semicolons", long=True),),
-        "Their scatter is estimated apart from their mean.",
-    ),
-    KindOfError(
-        "counts",
-        "Counts",
-        "successes out of trials",
-        (FormField("successes", "Successes"), FormField("trials", "Trials")),
-        "It enters with the largest standard error that such a share can have.",
-    ),
-    KindOfError(
-        "sd",
-        "Scatter of n readings",
-        "their standard deviation and how many",
-        (
-            FormField("value", "Mean"),
-            FormField("sd", "Standard deviation", "of single readings"),
-            FormField("n", "Readings", "how many"),
-        ),
-        "The scatter is pooled with that of other measurements.",
-    ),
-    KindOfError(
-        "var",
-        "Variance",
-        "the square of a standard error",
-        (VALUE, FormField("var", "Variance")),
-        "It enters as its root.",
-    ),
-    KindOfError(
-        "written",
-        "Written as 12.34(5)",
-        "value and error in one",
-        (FormField("value", "Value with its error", "such as 12.34(5) or 12.3±0.4"),),
-        "The number in brackets is the standard error of the last digits.",
-    ),
-    KindOfError(
-        "none",
-        "Nothing is known",
-        "no error bar at all",
-        (VALUE,),
-        "Its scatter is estimated from repeated measurements.",
-    ),
+    ErrorKind("se", "Standard error", "known from outside, not from these readings", ("value", "se")),
+    ErrorKind("ci", "Interval", "two ends and a level", ("value", "ci", "level")),
+    ErrorKind("values", "Readings", "the single readings, not their mean", ("values",)),
+    ErrorKind("counts", "Counts", "successes out of trials", ("successes", "trials")),
+    ErrorKind("sd", "Scatter of n readings", "mean, standard deviation, number", ("value", "sd", "n")),
+    ErrorKind("var", "Variance", "the square of a standard error", ("value", "var")),
+    ErrorKind("none", "Value alone", "no error bar, or one in it: 12.34(5)", ("value",)),
 )
-#: In a study whose options are all measured on the same items, nothing else is told.
-OF_ITEMS = KindOfError(
-    "items",
-    "Items",
-    "a value for each question, input or seed",
-    (FormField("items", "Items and their values", "one in each line, such as q17 = 1", long=True),),
-    "They enter one by one, compared with those of other options on the same items.",
-)
+#: In a study whose options are all measured on the same items, nothing else is recorded.
+OF_ITEMS = ErrorKind("items", "Items", "a value for each, one in each line: q17 = 1", ("items",))
 KINDS = (*ERROR_KINDS, OF_ITEMS)
 KIND = {kind.name: kind for kind in KINDS}
-#: Fields besides, and what they are for.
-BESIDE = (
-    FormField("block", "Block", "a day, a plate, a judge"),
-    FormField("instrument", "Instrument", "if there are several"),
-    FormField("key", "Key", "a repeat is harmless"),
-    FormField("note", "Note", "for those who read it later"),
-)
-_WHOLE = ("n", "successes", "trials")
+#: Fields besides.
+BESIDE = ("block", "instrument", "key", "note")
 
 
 def arguments_of(
@@ -126,17 +53,17 @@ def arguments_of(
     """What `Study.tell` is called with; `ValueError` with one sentence if the form cannot be understood.
 
     Args:
-        form: Its fields: ``what``, ``minus``, ``kind``, those of its kind such as ``ci.lo``, and `BESIDE`.
+        form: Its fields: ``what``, ``minus``, ``kind``, those of its kind such as ``se.value``, and `BESIDE`.
         options: The options of the study.
         jobs: Its suggestions.
     """
-    given = {**measured_of(form), **_beside(form)}
-    what, minus = _text(form, "what"), _text(form, "minus")
-    if what is None:
+    given = {**measured_of(form), **said_in("tell", BESIDE, form)}
+    what, minus = text_in(form, "what"), text_in(form, "minus")
+    if not what:
         raise ValueError("say what was measured: an option, or a suggestion such as ask-12.")
     if what in options:
-        given |= {"option": what} if minus is None else {"plus": what, "minus": minus}
-    elif what in jobs and minus is None:
+        given |= {"plus": what, "minus": minus} if minus else {"option": what}
+    elif what in jobs and not minus:
         given["job"] = what
     else:
         raise ValueError(
@@ -147,65 +74,42 @@ def arguments_of(
 
 def measured_of(form: Mapping[str, Any]) -> dict[str, Any]:
     """The value and its error bar, as arguments of `tell` and `amend`."""
-    kind = KIND.get(_text(form, "kind") or "")
+    kind = KIND.get(text_in(form, "kind"))
     if kind is None:
         raise ValueError("choose which number the error bar is: it decides how much the value counts.")
-    strange = [
-        f"{other.title}: {field.title}"
-        for other in KINDS
-        if other is not kind
-        for field in other.fields
-        if field.name != "value" and _text(form, f"{other.name}.{field.name}") is not None
-    ]
-    if strange:
-        raise ValueError(
-            f"the error bar is said to be {kind.title!r}, but {strange[0]!r} is filled in as well: empty the "
-            "one that is not meant."
-        )
-    given = {field.name: _text(form, f"{kind.name}.{field.name}") for field in kind.fields}
-    missing = [field.title for field in kind.fields if given[field.name] is None and field.name != "level"]
-    if missing:
-        raise ValueError(f"`{missing[0]}` is empty; {kind.title!r} needs it.")
-    return _as_told(kind, {name: text for name, text in given.items() if text is not None})
-
-
-def _as_told(kind: KindOfError, given: dict[str, str]) -> dict[str, Any]:
-    if kind.name == "written":
-        return {"value": given["value"]}
-    if kind.name == "values":
-        return {"values": [number_in("Readings", one) for one in given["values"].replace(";", " ").split()]}
-    if kind.name == "items":
-        return {"items": _items_in(given["items"])}
-    told: dict[str, Any] = {}
-    for name, text in given.items():
-        title = next(field.title for field in kind.fields if field.name == name)
-        told[name] = whole_in(title, text) if name in _WHOLE else number_in(title, text)
-    if kind.name == "ci":
-        told["ci"] = (told.pop("lo"), told.pop("hi"))
-        if told.get("level", 0.0) > 1.0:
-            told["level"] /= 100.0
-    return told
+    for other in KINDS:
+        for name in other.params:
+            if other is not kind and name != "value" and text_in(form, f"{other.name}.{name}"):
+                raise ValueError(
+                    f"the error bar is said to be {kind.title!r}, but {other.title!r} is filled in as well: "
+                    "empty the one that is not meant."
+                )
+    if kind is OF_ITEMS:
+        return {"items": _items_in(text_in(form, "items.items"))}
+    given = said_in("tell", kind.params, form, f"{kind.name}.")
+    for name in kind.params:
+        if name not in given and name != "level":
+            raise refuse_empty(name, f"{kind.title!r} needs it")
+    return given
 
 
 def _items_in(text: str) -> dict[str, float]:
-    """Items in lines, each with its value behind the last sign between them; those without one are open."""
+    """The values of items, one in each line; those without a value are not measured yet."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.rstrip().endswith("=")]
     found: dict[str, float] = {}
-    for line in text.splitlines():
-        name, sign, value = (part.strip() for part in line.rpartition("=" if "=" in line else "\t"))
-        if sign and not value:
-            continue
-        if not name and line.strip():
-            raise ValueError(f"an item must look like q17 = 1; got {line.strip()!r}.")
+    for line in lines:
+        name, equals, value = (part.strip() for part in line.rpartition("="))
+        if not (name and equals):
+            raise RefusedError("items", "must look like q17 = 1, one in each line", got=line.strip())
         if name in found:
-            raise ValueError(f"the item {name!r} stands twice.")
-        if name:
-            found[name] = number_in(name, value)
+            raise RefusedError("items", "must name each item once; got {name!r} twice", name=name)
+        found[name] = read_number("items", value)
     if not found:
-        raise ValueError("no item has a value yet: write one behind each, such as q17 = 1.")
+        raise RefusedError("items", "has no value yet: write one behind each item, such as q17 = 1")
     return found
 
 
-def kinds_for(study: Study) -> tuple[KindOfError, ...]:
+def kinds_for(study: Study) -> tuple[ErrorKind, ...]:
     """The kinds that a study takes: items, or everything else; both while nothing was told."""
     state = study.analysis().state
     if not len(state.told):
@@ -234,31 +138,6 @@ def filled_with(body: Mapping[str, Any]) -> dict[str, str]:
     if kind == KNOWN and isinstance(body.get("shown"), int | float):
         return {"kind": "se", "se.value": f"{value:.12g}", "se.se": f"{body['shown']:.12g}"}
     return {"kind": "none", "none.value": f"{value:.12g}"} if kind == NONE else {}
-
-
-def number_in(title: str, text: str) -> float:
-    """A number that was typed; a decimal comma is refused, since it may separate thousands."""
-    try:
-        return float(text.replace("−", "-").replace("\u00a0", ""))
-    except ValueError:
-        comma = " Write a decimal point." if "," in text else ""
-        raise ValueError(f"`{title}` must be a number; got {text!r}.{comma}") from None
-
-
-def whole_in(title: str, text: str) -> int:
-    """A whole number that was typed."""
-    if not text.isdecimal() or len(text) > 15:
-        raise ValueError(f"`{title}` must be a whole number; got {text!r}.")
-    return int(text)
-
-
-def _beside(form: Mapping[str, Any]) -> dict[str, Any]:
-    return {field.name: text for field in BESIDE if (text := _text(form, field.name)) is not None}
-
-
-def _text(form: Mapping[str, Any], name: str) -> str | None:
-    given = form.get(name)
-    return given.strip() or None if isinstance(given, str) else None
 
 
 #: What an error bar rests on, for people.

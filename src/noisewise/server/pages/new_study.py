@@ -12,10 +12,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from noisewise.core.remarks import heard_warnings
 from noisewise.core.text import check_text, counted
+from noisewise.operations.table import load_table
 from noisewise.server.answers import name_in_path
 from noisewise.server.auth.roles import Role, Visitor, needs
-from noisewise.server.pages.changes import REFUSED, read_handed_in, said_by
-from noisewise.server.pages.measurements import number_in, whole_in
+from noisewise.server.pages.changes import REFUSED, read_handed_in
+from noisewise.server.pages.fields import fields_for, refuse_empty, said_in, sentence_of, text_in
 from noisewise.server.pages.overview import suggestions
 from noisewise.server.pages.rendering import rendered
 from noisewise.server.pages.shown import studies_of
@@ -28,218 +29,37 @@ from noisewise.server.pages.tables import (
     OneTable,
     Pasted,
     PastedRow,
+    ReadFiles,
     TableColumn,
-    ToolResults,
     cells_of,
     choices_in,
     columns_of,
     formats,
     is_as_seen,
-    kept_with,
     mark_of,
     names_in,
     read_handed,
     reading_of,
     still_open,
+    told_as_seen,
 )
 from noisewise.study.creation import create_study
 from noisewise.study.stores.protocol import check_name
 from noisewise.study.study import Study
 
-TEXT, AMOUNT, NUMBER, WHOLE, PART, CHOICE = "text", "amount", "number", "whole", "part", "choice"
-
-
-class StudyChoice(NamedTuple):
-    """One argument of `create_study`."""
-
-    name: str
-    title: str
-    hint: str = ""
-    kind: str = TEXT
-    options: tuple[tuple[str, str], ...] = ()  # values and their words; the first is the usual one
-    placeholder: str = ""
-
-
-class ChoiceGroup(NamedTuple):
-    """Choices that belong together; shown when somebody wants them."""
-
-    title: str
-    choices: tuple[StudyChoice, ...]
-
-
-#: What every study is asked.
-QUESTION = (
-    StudyChoice(
-        "goal",
-        "Which is the best?",
-        "",
-        CHOICE,
-        (("max", "the largest value"), ("min", "the smallest value")),
-    ),
-    StudyChoice("eps", "Good enough", "within this of the best", AMOUNT, (), "0.5"),
-    StudyChoice("unit", "Unit", "of the values", TEXT, (), "ms"),
-    StudyChoice("confidence", "Confidence", "in per cent", PART, (), "95"),
-)
-#: What few studies need.
-GROUPS = (
-    ChoiceGroup(
-        "How values behave",
-        (
-            StudyChoice(
-                "scale",
-                "What matters between values",
-                "",
-                CHOICE,
-                (("linear", "differences: 12 is 2 more than 10"), ("log", "ratios: 12 is 20 % more than 10")),
-            ),
-            StudyChoice(
-                "measure",
-                "A measurement is",
-                "",
-                CHOICE,
-                (
-                    ("", "as the first one suggests"),
-                    ("error bars", "a value with its error bar"),
-                    ("counts", "successes out of trials"),
-                    ("readings", "a reading, or several"),
-                    ("ratings", "a rating, or another reading within bounds"),
-                    ("items", "values of items that all options are measured on"),
-                    ("rounds", "a round in which every option is measured"),
-                ),
-            ),
-            StudyChoice("bounds", "Ratings lie between", "or values of items or rounds", TEXT, (), "1 and 5"),
-            StudyChoice("items", "Items", "how many, or names", TEXT, (), "500"),
-            StudyChoice(
-                "tails",
-                "Errors",
-                "",
-                CHOICE,
-                (("normal", "usual tails"), ("heavy", "any tails: single ones may be far off")),
-            ),
-            StudyChoice(
-                "scatter",
-                "Repeated readings scatter",
-                "",
-                CHOICE,
-                (
-                    ("", "as the first measurement suggests"),
-                    ("own", "for each option in its own way"),
-                    ("pooled", "alike for all options, or those of an instrument"),
-                ),
-            ),
-            StudyChoice("floor", "Least standard error", "smaller ones are raised to it", AMOUNT),
-            StudyChoice(
-                "extra", "What every error bar lacks", 'a number, or "estimate"; added in squares', AMOUNT
-            ),
-        ),
-    ),
-    ChoiceGroup(
-        "What options have in common",
-        (
-            StudyChoice(
-                "model",
-                "Options",
-                "",
-                CHOICE,
-                (
-                    ("independent", "each on its own: always right"),
-                    ("linear", "a weighted sum of their features"),
-                    ("linear+deviation", "such a sum, plus a deviation of each"),
-                ),
-            ),
-            StudyChoice("deviation", "Deviation", 'its size, or "estimate", the usual', AMOUNT),
-        ),
-    ),
-    ChoiceGroup(
-        "How it is measured",
-        (
-            StudyChoice("budget", "Measurements there will be", "if that is fixed beforehand", WHOLE),
-            StudyChoice(
-                "final",
-                "Looks at the result",
-                "",
-                CHOICE,
-                (
-                    ("", "as often as you like, and stop any time"),
-                    ("final", "one, at a finished table: smaller bounds"),
-                ),
-            ),
-        ),
-    ),
-    ChoiceGroup(
-        "Suggestions",
-        (
-            StudyChoice("policy", "Rule", "by its name; the usual one suits nearly always", TEXT, (), "race"),
-            StudyChoice(
-                "seed", "Seed", "of random choices and of the order of items; drawn if left empty", WHOLE
-            ),
-        ),
-    ),
-)
-
-
-def touched(group: ChoiceGroup, form: Mapping[str, str]) -> bool:
-    """Whether somebody has said something in a group; then it is shown open."""
-    usual = {one.name: one.options[0][0] if one.options else "" for one in group.choices}
-    return any(form.get(name, usual[name]).strip() not in ("", usual[name]) for name in usual)
+#: What every study is asked, and what few studies need, by title: parameters of `init`.
+QUESTION = ("goal", "eps", "unit", "confidence")
+GROUPS = {
+    title: tuple(load_table()["init"].groups[title].split())
+    for title in ("What a measurement is", "Model and suggestions")
+}
 
 
 def question_in(form: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments of `create_study`; what was left empty is left out. `ValueError` names the field."""
-    said: dict[str, Any] = {}
-    for one in (*QUESTION, *(choice for group in GROUPS for choice in group.choices)):
-        text = form.get(one.name, "").strip()
-        if text:
-            said[one.name] = _read(one, text)
-    errors = {part: said.pop(part) for part in ("tails", "scatter", "floor", "extra") if part in said}
-    deviation, final = said.pop("deviation", None), said.pop("final", None)
-    said |= _measure(said.pop("measure", None), said.pop("bounds", None), said.pop("items", None))
-    said |= {"errors": errors} if set(errors) - {"tails"} or errors.get("tails") == "heavy" else {}
-    said |= {"model": f"{said['model']}:{deviation}"} if deviation is not None else {}
-    return said | ({"final": True} if final else {})
-
-
-def _measure(measure: str | None, bounds: str | None, items: str | None) -> dict[str, Any]:
-    """What a measurement is; bounds or items alone say it as well."""
-    limits = None if bounds is None else list(_limits(bounds))
-    measure = measure or ("items" if items is not None else "ratings" if limits is not None else None)
-    if measure in ("ratings", "items", "rounds"):
-        if measure == "items":
-            if items is None:
-                raise ValueError("`Items` is empty: say how many there are, or their names.")
-            return {"measure": {"items": _items(items) if limits is None else [_items(items), limits]}}
-        if measure == "ratings" and limits is None:
-            raise ValueError("`Ratings lie between` is empty: say both bounds, such as 1 and 5.")
-        return {"measure": measure if limits is None else {measure: limits}}
-    return {} if measure is None else {"measure": measure}
-
-
-def _read(choice: StudyChoice, text: str) -> Any:
-    if choice.kind == NUMBER:
-        return number_in(choice.title, text)
-    if choice.kind == WHOLE:
-        return whole_in(choice.title, text)
-    if choice.kind == PART:
-        part = number_in(choice.title, text.removesuffix("%").strip())
-        return part / 100.0 if part > 1.0 or text.endswith("%") else part
-    if choice.kind == AMOUNT and text != "estimate" and text[-1] not in "%x":
-        return number_in(choice.title, text)
-    return text
-
-
-def _limits(text: str) -> tuple[float, float]:
-    parts = text.replace(" and ", " ").replace(" to ", " ").replace(";", " ").replace(",", " ").split()
-    if len(parts) != 2:
-        raise ValueError(f"`Ratings lie between` must be two numbers, such as 1 and 5; got {text!r}.")
-    low, high = (number_in("Ratings lie between", part) for part in parts)
-    return low, high
-
-
-def _items(text: str) -> Any:
-    if text.isdecimal() and len(text) < 10:
-        return int(text)
-    between = "\n" if "\n" in text else ";" if ";" in text else ","
-    return [name.strip() for name in text.split(between) if name.strip()]
+    """Arguments of `create_study`; what was left empty is left out. A refusal names the field."""
+    names = [name for group in (QUESTION, *GROUPS.values()) for name in group if name != "measure"]
+    measure = text_in(form, "measure")  # at a shell, items:FILE would open a file
+    return said_in("init", names, form) | ({"measure": measure} if measure else {})
 
 
 #: Where options come from.
@@ -278,7 +98,7 @@ class AskedStudy(NamedTuple):
     waiting: str = ""  # what has to be said before
 
 
-def read_question(form: Mapping[str, str], handed: HandedIn, by: str | None = None) -> AskedStudy:
+def read_question(form: dict[str, str], handed: HandedIn, by: str | None = None) -> AskedStudy:
     """Everything that was said; `ValueError` in a sentence if it cannot be understood.
 
     Args:
@@ -287,21 +107,21 @@ def read_question(form: Mapping[str, str], handed: HandedIn, by: str | None = No
         by: Who tells the results, if that is known.
     """
     said = question_in(form)
-    table = Pasted(handed.text, kept_with(handed), handed.names)
+    table = Pasted(handed.text)
     source = source_in(form, handed)
     if source == NAMES:
         names = names_in(handed.text)
         if not names:
             raise ValueError("there are no options: type their names, one in each line.")
         return AskedStudy({**said, "options": names}, table)
-    found = read_handed(handed if source == RESULTS else handed._replace(format="table"))
-    if isinstance(found, ToolResults):
-        return _of_tool(said, form, found, table._replace(reader=found.reader), by)
+    found = read_handed(handed, _reader_for(said, form) if source == RESULTS else None)
+    told_as_seen(form, found)
     frame = found.table.frame
     chosen = form if "role.0" in form and not handed.files else None
     columns = _columns(frame, chosen, source)
     offered = OF_OPTIONS if source == OPTIONS else OF_RESULTS
     table = Pasted(found.text, columns=columns, roles=offered, titles=frame.columns, fated=False)
+    table = table._replace(remarks=[found.remark] if found.remark else [])
     table = table._replace(
         rows=[PastedRow(at + 1, cells_of(frame, at), "", False) for at in range(min(SHOWN, len(frame)))]
     )
@@ -324,7 +144,7 @@ def source_in(form: Mapping[str, str], handed: HandedIn) -> str:
     return RESULTS if said == NAMES and handed.files else said
 
 
-def look_at(form: Mapping[str, str], handed: HandedIn, taken: Sequence[str]) -> NewStudyPage:
+def look_at(form: dict[str, str], handed: HandedIn, taken: Sequence[str]) -> NewStudyPage:
     """What would be made; nothing is.
 
     Args:
@@ -332,7 +152,7 @@ def look_at(form: Mapping[str, str], handed: HandedIn, taken: Sequence[str]) -> 
         handed: The table or files.
         taken: Names of studies that there are.
     """
-    page = NewStudyPage(form.get("source") or NAMES, Pasted(handed.text, kept_with(handed), handed.names))
+    page = NewStudyPage(form.get("source") or NAMES, Pasted(handed.text))
     try:
         page = page._replace(source=source_in(form, handed))
         question = read_question(form, handed)
@@ -344,15 +164,14 @@ def look_at(form: Mapping[str, str], handed: HandedIn, taken: Sequence[str]) -> 
             study = create_study(name=name, **question.arguments)
         return page._replace(facts=_facts(study), ready=True)
     except (ValueError, KeyError, TypeError) as problem:
-        said = str(problem.args[0]) if problem.args else str(problem)
-        return page._replace(problem=f"{said[:1].upper()}{said[1:]}")
+        return page._replace(problem=sentence_of(problem))
 
 
 def name_in_form(form: Mapping[str, str], taken: Sequence[str]) -> str:
     """The name of the new study, which must be a new one."""
     name = form.get("name", "").strip()
     if not name:
-        raise ValueError("`Name` is empty: say how the study is to be called.")
+        raise refuse_empty("name", "say how the study is to be called")
     if name in taken:
         raise ValueError(f"there is a study {name!r} already: choose another name.")
     return check_text("name", check_name(name))
@@ -382,25 +201,21 @@ def _of_options(
     return AskedStudy(arguments, table)
 
 
-def _of_tool(
-    said: dict[str, Any], form: Mapping[str, str], found: ToolResults, table: Pasted, by: str | None
-) -> AskedStudy:
-    from noisewise.study.readers.registry import get, read
-    from noisewise.study.telling.understanding import understand
+def _reader_for(said: Mapping[str, Any], form: Mapping[str, str]) -> ReadFiles:
+    """What reads files of another tool for a study that is not there yet."""
 
-    wanted, choices = choices_in(form)
-    unit = said.get("unit")
-    own = {"unit": unit} if unit and "unit" in get(found.reader).choices else {}
-    readout = read(found.files, found.reader, **(own | choices))
-    readout = readout.about(wanted["only"]) if "only" in wanted else readout
-    readout = readout.called(wanted["called"]) if "called" in wanted else readout
-    readout = readout.in_block(wanted["block"]) if "block" in wanted else readout
-    understood = understand(readout)
-    frame = understood.frame
-    rows = [PastedRow(at + 1, cells_of(frame, at), "", False) for at in range(min(SHOWN, len(frame)))]
-    remarks = [understood.sentence] if understood.sentence else []
-    table = table._replace(titles=frame.columns, rows=rows, fated=False, remarks=remarks)
-    return AskedStudy({**said, "results": _by(understood, by)}, table)
+    def read(files: Any, reader: str) -> Any:
+        from noisewise.study.readers.registry import get
+        from noisewise.study.readers.registry import read as read_files
+
+        wanted, choices = choices_in(form)
+        own = {"unit": said["unit"]} if "unit" in said and "unit" in get(reader).choices else {}
+        readout = read_files(files, reader, **(own | choices))
+        readout = readout.about(wanted["only"]) if "only" in wanted else readout
+        readout = readout.called(wanted["called"]) if "called" in wanted else readout
+        return readout.in_block(wanted["block"]) if "block" in wanted else readout
+
+    return read
 
 
 def _understood(table: Any, features: list[str], reading: dict[str, Any]) -> Any:
@@ -452,9 +267,14 @@ OWN = Depends(needs(Role.OWNER))
 
 def new_page(request: Request, page: NewStudyPage, form: dict[str, str], status: int = 200) -> HTMLResponse:
     """The page on which a study is made."""
-    opened = [group.title for group in GROUPS if touched(group, form)]
+    groups = {title: fields_for("init", names) for title, names in GROUPS.items()}
+    opened = [
+        title for title, fields in groups.items()
+        if any(form.get(one.name, one.usual) not in ("", one.usual) for one in fields)
+    ]  # fmt: skip
     return rendered(
-        request, "new.html", status, page=page, form=form, sources=SOURCES, question=QUESTION, groups=GROUPS,
+        request, "new.html", status, page=page, form=form, sources=SOURCES,
+        question=fields_for("init", QUESTION), groups=groups,
         opened=opened, formats=formats(), of_readers=OF_READERS,
         seen=mark_of({**form, "source": page.source}, page.table),
     )  # fmt: skip
@@ -475,7 +295,7 @@ async def make(request: Request, visitor: Visitor = OWN) -> Response:
     try:
         form, handed = await read_handed_in(request)
     except ValueError as refused:
-        return new_page(request, NewStudyPage(problem=said_by(refused)), {}, 422)
+        return new_page(request, NewStudyPage(problem=sentence_of(refused)), {}, 422)
     return await run_in_threadpool(_made, request, form, handed, visitor)
 
 
@@ -493,5 +313,5 @@ def _made(request: Request, form: dict[str, str], handed: HandedIn, visitor: Vis
                 studies.create(name, **arguments)
             return RedirectResponse(f"./s/{quote(name_in_path(name), safe='')}/?made=1", 303)
         except REFUSED as problem:  # somebody was faster
-            page = page._replace(problem=said_by(problem), ready=False)
+            page = page._replace(problem=sentence_of(problem), ready=False)
     return new_page(request, page, form, 422 if page.problem else 200)

@@ -10,7 +10,7 @@ from noisewise.core.text import aligned
 from noisewise.server.pages.parts import Pager, page_of, with_query
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import MAY_BE_BEST, RULED_OUT
-from noisewise.study.report.figures import KINDS, OptionLine, option_lines, standing_in_words
+from noisewise.study.report.figures import OptionLine, option_lines, standing_in_words
 from noisewise.study.report.intervals import View
 
 #: Orders of the table: the column, and whether larger ones come first at the first click.
@@ -83,7 +83,7 @@ def options_page(
     values = aligned([line.value for line in lines], [line.error for line in lines])
     rows = []
     for place, (line, value) in enumerate(zip(lines, values, strict=True), start=pager.first + 1):
-        kind = KINDS.get(line.standing, "uncertain")
+        kind = line.kind
         drawn = "" if line.ends is None or scale is None else interval_row(
             scale, ticks, kind, line.ends, view.edge if view else None
         )  # fmt: skip

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.core.text import percent
-from noisewise.server.pages.measurements import number_in
+from noisewise.operations.table import load_table
+from noisewise.operations.values import typed_value
+from noisewise.server.pages.fields import said_in, text_in
 from noisewise.study.planning.plan import Plan
 from noisewise.study.planning.worth import Worth
 from noisewise.study.report.figures import forecast_rows, groups_of, plan_figure, worth_figure
@@ -47,23 +49,6 @@ def _group(worth: Worth, what: str) -> dict[str, Any] | None:
 
 def plan_arguments(query: Mapping[str, str]) -> dict[str, Any]:
     """What an address says about a plan: ``noise``, ``eps``, ``span``; each may be empty."""
-    noise = _amounts("Noise", query.get("noise", ""))
-    said = {
-        "noise": noise if len(noise) > 1 else noise[0] if noise else None,
-        "eps": _amount("Eps", query.get("eps", "")),
-        "span": _amount("Span", query.get("span", "")),
-    }
-    return {name: value for name, value in said.items() if value is not None}
-
-
-def _amounts(title: str, text: str) -> list[float | str]:
-    parts = text.replace(",", " ").replace(";", " ").split()
-    return [amount for part in parts if (amount := _amount(title, part)) is not None]
-
-
-def _amount(title: str, text: str) -> float | str | None:
-    """A number, or a part such as 2% or 1.5x, which the scale of the study reads."""
-    text = text.strip()
-    if not text:
-        return None
-    return text if text[-1] in "%x" else number_in(title, text)
+    levels = tuple(text_in(query, "noise").replace(",", " ").replace(";", " ").split())
+    noise = {"noise": typed_value(load_table()["plan"].params["noise"], levels)} if levels else {}
+    return noise | said_in("plan", ("eps", "span"), query)

@@ -12,6 +12,7 @@ from noisewise.core.text import counted
 from noisewise.server.answers import name_in
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.open_studies import SHORT_PATIENCE, OpenStudies
+from noisewise.server.pages.fields import sentence_of
 from noisewise.server.pages.log import LogReader
 from noisewise.server.pages.measurements import filled_for
 from noisewise.server.pages.outlook import plan_arguments, worth_in_pictures
@@ -36,10 +37,9 @@ from noisewise.server.pages.studies import (
 )
 from noisewise.server.problems import ProblemError
 from noisewise.server.tasks import DONE, ENDED, WAITING, LongTasks
-from noisewise.study.log.events import numbers_of
 from noisewise.study.report.elements import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
 from noisewise.study.study import Study
-from noisewise.study.surprises import slips_in
+from noisewise.study.telling.slips import slips_in
 
 #: Seconds for which the first answer waits where no process has to start: what is quick is shown at once.
 AT_ONCE = 0.15
@@ -146,7 +146,7 @@ def with_slash(request: Request, study: str) -> RedirectResponse:
 @PAGES.get("/s/{study}/now", dependencies=LOOK)
 def version_of_one(request: Request, study: str) -> PlainTextResponse:
     """The number of the last event, for pages that poll."""
-    number = studies_of(request).number(name_in(study))
+    number = studies_of(request).number(name_in(study), patience=SHORT_PATIENCE)
     return PlainTextResponse(str(number), headers={"Cache-Control": "no-store"})
 
 
@@ -216,7 +216,7 @@ async def plan(request: Request, study: str, visitor: Visitor = VIEWER) -> HTMLR
         if query.get("do") == "plan":
             task = await begun(request, study, visitor, "plan page", plan_arguments(query))
     except (ValueError, KeyError, TypeError) as problem:
-        shown["plan_problem"] = str(problem.args[0]) if problem.args else str(problem)
+        shown["plan_problem"] = sentence_of(problem)
 
     def page() -> HTMLResponse:
         with used(request, study) as opened:
@@ -253,12 +253,7 @@ async def worth(request: Request, study: str, visitor: Visitor = VIEWER) -> HTML
 def log(request: Request, study: str) -> HTMLResponse:
     """The events."""
     with used(request, study) as opened:
-        storage, name = studies_of(request).storage, opened.name
-
-        def tells() -> list[int]:
-            return studies_of(request).remembered(opened, "tells", lambda: numbers_of(storage, name, "tell"))
-
-        page = LogReader(opened, storage, tells).page(request.query_params, EVENT_KINDS)
+        page = LogReader(opened, studies_of(request).storage).page(request.query_params, EVENT_KINDS)
         return study_page(request, opened, "log.html", "Log", page=page)
 
 

@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse
 from noisewise.server.answers import name_in
 from noisewise.server.open_studies import OpenStudies
 from noisewise.server.pages.check import LONG, check_page
+from noisewise.server.pages.fields import fields_for
 from noisewise.server.pages.measurements import BESIDE, filled_with, kinds_for, measurements_page
 from noisewise.server.pages.options import options_page
 from noisewise.server.pages.overview import SLOW, overview_of
@@ -23,9 +24,10 @@ from noisewise.study.study import Study
 #: Options that a field offers as one types.
 MOST_OFFERED = 1000
 
-#: Kinds of events, which are those of the stream that pages listen to.
+#: Kinds of events.
 EVENT_KINDS = (
     "tell",
+    "table",
     "ask",
     "fail",
     "release",
@@ -102,7 +104,6 @@ def study_page(
         "tabs": tabs,
         "tab_title": tab,
         "headline": headline(request, study),
-        "event_kinds": EVENT_KINDS,
         "measured": certificate.n_measurements,
         "n_options": len(study.options),
         "message": message,
@@ -147,7 +148,7 @@ def shown_measurements(
     return study_page(
         request, study, "measurements.html", "Measurements",
         page=page, form=form, names=names[:MOST_OFFERED], kinds=kinds_for(study),
-        fixed=form if form.get("measurement") else fixed, beside=BESIDE,
+        fixed=form if form.get("measurement") else fixed, beside=fields_for("tell", BESIDE),
         just_told=just_told, **top,
     )  # fmt: skip
 

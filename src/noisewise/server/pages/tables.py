@@ -1,13 +1,8 @@
 """Tables and files that are handed in: how they are read, and what each row would do."""
 
-import base64
-import binascii
 import hashlib
-import io
 import re
 import tempfile
-import time
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -16,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from noisewise.core.text import counted, some_of
+from noisewise.server.pages.fields import sentence_of
 from noisewise.study.study import Study
 from noisewise.study.tables.grid import ENDINGS, TEXTS
 from noisewise.study.tables.names import key_of
@@ -33,8 +29,6 @@ if TYPE_CHECKING:
 
 #: The format that is a plain table; the empty one is found out.
 TABLE = "table"
-#: Bytes of files that a form keeps, unpacked.
-MOST_KEPT = 64 * 2**20
 #: Choices of readers that have fields of their own, and what they are.
 OF_READERS = (
     ("only", "Only these options", "* stands for anything"),
@@ -52,37 +46,28 @@ class HandedIn(NamedTuple):
     text: str = ""
     files: Sequence[tuple[str, bytes]] = ()  # names without folders
     format: str = ""  # empty: to be found out
-    kept: str = ""  # the files, for the next time that the form is sent
-
-    @property
-    def names(self) -> list[str]:
-        """What the files are called."""
-        return [name for name, _ in self.files]
 
 
 class OneTable(NamedTuple):
-    """A plain table."""
+    """A table, and how it was made of files of another tool, if it was."""
 
     table: "ReadTable"
     text: str  # as the field shows it from now on
+    remark: str = ""
+    allow_missing_se: bool = False
 
 
-class ToolResults(NamedTuple):
-    """Files of another tool, or a text that is one."""
-
-    files: "list[ResultFile]"
-    reader: str
+#: Reads files of another tool by the reader of this name.
+ReadFiles = Callable[["list[ResultFile]", str], Any]
 
 
 def handed_in(texts: Mapping[str, str], uploads: Sequence[tuple[str, bytes]]) -> HandedIn:
-    """What a form says: new files win over the text, which wins over files that were handed in before."""
+    """What a form says: new files win over the text."""
     text, format = texts.get("table", ""), texts.get("format", "")
     if uploads:
         files = [(PurePath(name.replace("\\", "/")).name or "file", content) for name, content in uploads]
         return HandedIn("", files, format)
-    if text.strip():
-        return HandedIn(text, (), format)
-    return HandedIn("", _unpacked(texts.get("kept", "")), format)
+    return HandedIn(text, (), format)
 
 
 def formats() -> list[tuple[str, str]]:
@@ -93,8 +78,8 @@ def formats() -> list[tuple[str, str]]:
     return [("", "found out by its look"), (TABLE, f"a table ({', '.join(ENDINGS)})"), *tools]
 
 
-def read_handed(handed: HandedIn) -> OneTable | ToolResults:
-    """The table, or the files and their reader; `ValueError` in a sentence if there is neither."""
+def read_handed(handed: HandedIn, read: ReadFiles | None = None) -> OneTable:
+    """The table; files of another tool become one, whose columns are called like their roles."""
     from noisewise.study.readers.registry import choose, likely
     from noisewise.study.readers.result_file import ResultFile
 
@@ -102,28 +87,30 @@ def read_handed(handed: HandedIn) -> OneTable | ToolResults:
         raise ValueError("there is no table: paste one with a line of titles, or choose a file.")
     given = handed.files or [("the text", _bytes_of(handed.text))]
     files = [ResultFile(None, content, name) for name, content in given]
-    format = handed.format
+    format = handed.format if read is not None else TABLE
     if not format:
         format = next(iter(likely(files[0])), TABLE)
         ending = PurePath(files[0].name).suffix.lower()
         if format == TABLE and handed.files and ending not in ENDINGS:
             choose(files[:1])  # refuses it in a sentence that lists what is read
     if format != TABLE:
-        return ToolResults(files, choose(files, format).name)
+        assert read is not None
+        name = choose(files, format).name
+        return _as_table(read(files, name), name)
     if len(given) > 1:
         raise ValueError("tables are told one at a time: choose one file.")
     return _one_table(handed)
 
 
-def kept_with(handed: HandedIn) -> str:
-    """The files as text, for a field of the form."""
-    if not handed.files:
-        return ""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in handed.files:
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return base64.b64encode(packed.getvalue()).decode("ascii")
+def _as_table(readout: Any, reader: str) -> OneTable:
+    """What a reader found, as the text of a table; lists of readings are cells with semicolons."""
+    understood = understand(readout)
+    lists = [name for name, kind in understood.frame.schema.items() if kind == pl.List]
+    joined = [pl.col(name).list.eval(pl.element().cast(pl.String)).list.join("; ") for name in lists]
+    text = understood.frame.with_columns(joined).write_csv()
+    found = _one_table(HandedIn(text))
+    remark = " ".join(part for part in (f"Read as {reader}.", understood.sentence) if part)
+    return found._replace(remark=remark, allow_missing_se=understood.allow_missing_se)
 
 
 def choices_in(texts: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -159,24 +146,6 @@ def _one_table(handed: HandedIn) -> OneTable:
 
 def _bytes_of(text: str) -> bytes:
     return text.replace("\r\n", "\n").encode("utf-8", "replace")
-
-
-def _unpacked(kept: str) -> list[tuple[str, bytes]]:
-    """Files that a form has kept; whatever else is in that field is refused."""
-    if not kept:
-        return []
-    try:
-        with zipfile.ZipFile(io.BytesIO(base64.b64decode(kept, validate=True))) as archive:
-            parts: list[Any] = archive.infolist()
-            if sum(part.file_size for part in parts) > MOST_KEPT:
-                raise ValueError(f"the files have more than {MOST_KEPT // 2**20} MB: choose fewer.")
-            if any(
-                part.compress_type != zipfile.ZIP_DEFLATED for part in parts
-            ):  # others unpack without limit
-                raise zipfile.BadZipFile
-            return [(PurePath(part.filename).name, archive.read(part)) for part in parts]
-    except (binascii.Error, zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError):
-        raise ValueError("the files that were kept cannot be read: choose them again.") from None
 
 
 #: Roles that several columns may have together.
@@ -255,71 +224,17 @@ def _unsaid(columns: Sequence[TableColumn]) -> str:
 
 #: What a study raises about a table.
 REFUSALS = (ValueError, KeyError, TypeError)
-#: How often a table is tried without the rows that were wrong, and for how many seconds.
-MOST_TRIES, SECONDS = 20, 1.0
 _ROW = re.compile(r"\brow (\d+)")
 
 
-def wrong_rows(problem: Exception, table: ReadTable | None, tell: Callable[[Any], Any]) -> dict[int, str]:
-    """Rows that are wrong by their numbers, each with its sentence; none if the refusal names no row.
-
-    Args:
-        problem: Why the whole table was refused.
-        table: The table; None if it is none, and rows cannot be taken out of it.
-        tell: Rehearses a part of it.
-    """
-    until = time.monotonic() + SECONDS
-    wrong: dict[int, str] = {}
-    kept = [] if table is None else list(range(len(table.frame)))
-    for _ in range(MOST_TRIES):
-        said = sentence_of(problem)
-        found = [int(number) for number in _ROW.findall(said)]
-        numbers = {kept[number - 1] + 1 for number in found if 0 < number <= len(kept)}
-        if table is None or not numbers:
-            break
-        wrong |= dict.fromkeys(sorted(numbers), _renumbered(said, kept))
-        kept = [place for place in kept if place + 1 not in numbers]
-        if not kept or time.monotonic() > until:
-            break
-        try:
-            tell(_part(table, kept))
-            break
-        except REFUSALS as next_one:
-            problem = next_one
-    return wrong
+def wrong_rows(said: str) -> dict[int, str]:
+    """Rows that a refusal is about, by their numbers; none if it names no row."""
+    return dict.fromkeys((int(number) for number in _ROW.findall(said)), said)
 
 
-def sentence_of(problem: Exception) -> str:
+def raised(problem: Exception) -> str:
     """What was raised, without the quotation marks of a `KeyError`."""
     return str(problem.args[0]) if problem.args else str(problem)
-
-
-def summed_up(problem: Exception, wrong: Mapping[int, str]) -> str:
-    """One sentence for the whole table."""
-    said = sentence_of(problem)
-    if len(set(wrong.values())) > 1:
-        return f"{len(wrong)} rows are wrong, and each says why. Nothing was told."
-    return f"{said[:1].upper()}{said[1:]} Nothing was told."
-
-
-def _renumbered(said: str, kept: list[int]) -> str:
-    """A sentence about rows of a part, with the numbers that they have in the whole."""
-
-    def original(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return f"row {kept[number - 1] + 1}" if 0 < number <= len(kept) else found[0]
-
-    return _ROW.sub(original, said)
-
-
-def _part(table: ReadTable, kept: list[int]) -> ReadTable:
-    """Some rows of a table, which know their lines."""
-    return replace(
-        table,
-        frame=table.frame[kept],
-        lines=None if table.lines is None else table.lines[kept],
-        grids=(),
-    )
 
 
 #: Rows of the preview.
@@ -343,9 +258,6 @@ class Pasted(NamedTuple):
     """What the page shows of a table."""
 
     text: str = ""
-    kept: str = ""  # files, for the next time that the form is sent
-    files: Sequence[str] = ()  # their names
-    reader: str = ""  # that reads them
     columns: Sequence[TableColumn] = ()
     roles: Sequence[tuple[str, str]] = ()
     titles: Sequence[str] = ()
@@ -416,62 +328,64 @@ def reading_of(
         said["option"] = ["header"]
     unused = [column.title for column in columns if not column.role]
     return how | {
-        "map": {role: one[0] if len(one) == 1 else one for role, one in said.items()},
+        "roles": {role: one[0] if len(one) == 1 else one for role, one in said.items()},
         "ignore": unused,
     }
+
+
+def reader_of(study: Study, texts: Mapping[str, str]) -> ReadFiles:
+    """What reads files of another tool for a study."""
+
+    def read(files: "list[ResultFile]", reader: str) -> Any:
+        wanted, choices = choices_in(texts)
+        return study.read_from(files, reader, **wanted, **choices)
+
+    return read
+
+
+def told_as_seen(form: dict[str, str], found: OneTable) -> None:
+    """Let a form say of files of another tool that they are a table now."""
+    if found.remark:
+        form["format"] = TABLE
+        form |= {"missing": "1"} if found.allow_missing_se else {}
 
 
 def tell_handed(study: Study, handed: HandedIn, texts: Mapping[str, str], by: str | None) -> Any:
     """Tell what was handed in, as it was previewed; rows are by whoever does, if that is known."""
     found = read_handed(handed)
-    if isinstance(found, ToolResults):
-        wanted, choices = choices_in(texts)
-        understood = understand(study.read_from(found.files, found.reader, **wanted, **choices))
-    else:
-        columns = columns_of(found.table.frame, texts)
-        if waiting := still_open(columns, texts):
-            raise ValueError(waiting)
-        reading = reading_of(texts, columns)
-        understood = understand(found.table, what="table", words=FORM, **reading)
+    columns = columns_of(found.table.frame, texts)
+    if waiting := still_open(columns, texts):
+        raise ValueError(waiting)
+    understood = understand(found.table, what="table", words=FORM, **reading_of(texts, columns))
     if by is not None and "item" not in understood.frame.columns:
         understood = replace(understood, frame=understood.frame.with_columns(pl.lit(by).alias("by")))
     return study.tell_many(understood, **how_told(texts).arguments())
 
 
-def preview(study: Study, handed: HandedIn, texts: Mapping[str, str]) -> Pasted:
+def preview(study: Study, handed: HandedIn, texts: dict[str, str]) -> Pasted:
     """What would be told; nothing is."""
-    page = Pasted(handed.text, kept_with(handed), handed.names)
-    frame: pl.DataFrame | None = None
-    source: Any = None
-    reading: dict[str, Any] = {}
-
-    def rehearsed(part: Any) -> Any:
-        # What a reader of another tool has read needs nothing to be said of it.
-        understood = part if frame is None else understand(part, what="table", words=FORM, **reading)
-        return study.tell_many(understood, dry_run=True, **how_told(texts).arguments())
+    page, frame = Pasted(handed.text), pl.DataFrame()
 
     try:
-        found = read_handed(handed)
-        if isinstance(found, OneTable):
-            frame = found.table.frame
-            # A table of which nobody has said what its columns are is one that was just handed in.
-            chosen = texts if "role.0" in texts and not handed.files else None
-            columns = columns_of(frame, chosen)
-            page = Pasted(found.text, columns=columns, roles=ROLES_OFFERED, titles=frame.columns)
-            source = found.table
-            reading = reading_of(texts, columns)
-            if said := still_open(columns, texts):
-                return page._replace(said=said, rows=_rows(frame, {}, {}), fated=False)
-        else:
-            page = page._replace(reader=found.reader)
-            wanted, choices = choices_in(texts)
-            source = study.read_from(found.files, found.reader, **wanted, **choices)
-        taken: Any = rehearsed(source)
+        found = read_handed(handed, reader_of(study, texts))
+        told_as_seen(texts, found)
+        frame = found.table.frame
+        # A table of which nobody has said what its columns are is one that was just handed in.
+        chosen = texts if "role.0" in texts and not handed.files else None
+        columns = columns_of(frame, chosen)
+        page = Pasted(found.text, columns=columns, roles=ROLES_OFFERED, titles=frame.columns)
+        page = page._replace(remarks=[found.remark] if found.remark else [])
+        reading = reading_of(texts, columns)
+        if said := still_open(columns, texts):
+            return page._replace(said=said, rows=_rows(frame, {}, {}), fated=False)
+        understood = understand(found.table, what="table", words=FORM, **reading)
+        taken: Any = study.tell_many(understood, dry_run=True, **how_told(texts).arguments())
     except REFUSALS as problem:
-        bad = wrong_rows(problem, None if frame is None else source, rehearsed)
-        rows = [] if frame is None else _rows(frame, {}, bad)
-        return page._replace(problem=summed_up(problem, bad), rows=rows, fated=bool(bad))
-    return _as_taken(page, taken, taken.understood.frame if frame is None else frame)
+        said = raised(problem)
+        bad = wrong_rows(said)
+        whole = f"{said[:1].upper()}{said[1:]} Nothing was recorded."
+        return page._replace(problem=whole, rows=_rows(frame, {}, bad), fated=bool(bad))
+    return _as_taken(page, taken, frame)
 
 
 def _as_taken(page: Pasted, taken: Any, frame: pl.DataFrame) -> Pasted:
@@ -487,7 +401,7 @@ def _as_taken(page: Pasted, taken: Any, frame: pl.DataFrame) -> Pasted:
     left = len(frame) - SHOWN
     more = f" The first {SHOWN} of {len(frame):,} rows are shown." if left > 0 else ""
     understood = taken.understood
-    remarks = [understood.sentence] if understood.sentence else []
+    remarks = [*page.remarks, *([understood.sentence] if understood.sentence else [])]
     if taken.missing:
         remarks.append(f"No longer in this table, and still counted until voided: {some_of(taken.missing)}.")
     if left_out := [column.title for column in page.columns if not column.role]:
@@ -538,8 +452,6 @@ class Added(NamedTuple):
 
     columns: list[str]  # that a table must have; empty: names are enough
     text: str = ""
-    kept: str = ""
-    files: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # that would be added: the first of them
     more: int = 0
     problem: str = ""
@@ -558,14 +470,15 @@ def names_in(text: str) -> list[str]:
 
 def added_options(study: Study, handed: HandedIn) -> Added:
     """What would be added; nothing is."""
-    page = Added(_described(study), handed.text, kept_with(handed), tuple(handed.names))
+    page = Added(_described(study), handed.text)
     if not handed.files and not handed.text.strip():
         return page
     try:
+        if handed.files:  # its text is sent with the form from now on
+            page = page._replace(text=read_handed(handed).text)
         body = body_of(study.analysis().state, _source(study, handed), None)
-    except (ValueError, KeyError, TypeError) as problem:
-        said = str(problem.args[0]) if problem.args else str(problem)
-        return page._replace(problem=f"{said[:1].upper()}{said[1:]}")
+    except REFUSALS as problem:
+        return page._replace(problem=sentence_of(problem))
     names = body["ids"]
     return page._replace(
         names=tuple(names[:MOST_NAMED]),
@@ -590,8 +503,7 @@ def _described(study: Study) -> list[str]:
 def _source(study: Study, handed: HandedIn) -> Any:
     if not handed.files and not _described(study):
         return names_in(handed.text)
-    found = read_handed(handed._replace(format="table"))
-    assert isinstance(found, OneTable)
+    found = read_handed(handed)
     if _described(study):
         return found.table
     column = study.specification.catalogue.id_column
@@ -618,7 +530,7 @@ def mark_of(form: Mapping[str, str], table: Pasted | None = None) -> str:
     fields = dict(form)
     if table is not None:
         fields = {name: text for name, text in fields.items() if not name.startswith("role.")}
-        fields |= {"table": table.text, "kept": table.kept}
+        fields["table"] = table.text
         fields |= {f"role.{place}": column.role for place, column in enumerate(table.columns)}
     said = sorted(
         (name, text.replace("\r\n", "\n").replace("\r", "\n"))

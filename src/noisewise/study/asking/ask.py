@@ -1,17 +1,20 @@
 """Suggestions: what to measure next, for how long it is reserved, and why."""
 
 import functools
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisewise.core.blocks import Mask
+from noisewise.core.checks import ASKED, COUNT, LEASE, check_choice, check_count_within, check_within
+from noisewise.core.text import check_text
 from noisewise.study.asking.items import ItemRace, batch_of, check_only_items, with_items
 from noisewise.study.asking.pending import (
     DIFFERENCE,
     OPTION,
+    PROBES,
     UNNAMED,
     Coming,
     Imagination,
@@ -29,12 +32,15 @@ from noisewise.study.asking.policy import checked, sharpness_of
 from noisewise.study.asking.race import Proposal, by_price, largest, propose, propose_wave
 from noisewise.study.asking.reasons import Reasons
 from noisewise.study.certificates.bound import Recommended, recommend
-from noisewise.study.log.events import Event
+from noisewise.study.log.budget import warn_of_budget
+from noisewise.study.log.events import Event, Happened
+from noisewise.study.log.log import Log
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.specification import RACE, PolicyChoice
-from noisewise.study.log.state import Job, State, job_of
+from noisewise.study.log.state import WEEK, Job, State, job_of
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.variance_components import MORE_OPTIONS, MORE_REPEATS
+from noisewise.study.telling.item_rows import check_items_belong
 
 if TYPE_CHECKING:  # policies are loaded when one has to decide
     from noisewise.study.asking.policy import Chooser
@@ -152,6 +158,83 @@ class Asking:
         for chosen in decider.decide_several(coming, sigma, numbers):
             yield chosen, decider.found, under_way
             under_way.append(decider.as_expected(chosen, coming, sigma))
+
+
+class Advisor:
+    """Suggests what to measure next, and reserves it in a log.
+
+    Args:
+        log: The log of a study.
+        analyse: Returns the analysis of its newest state.
+    """
+
+    def __init__(self, log: Log, analyse: Callable[[], Analysis]) -> None:
+        self._log, self._analyse = log, analyse
+
+    def ask(
+        self,
+        n: int,
+        sigma: float | str | None = None,
+        *,
+        block: str | None = None,
+        probe: str | None = None,
+        dry_run: bool = False,
+        lease: float | None = None,
+        by: str | None = None,
+        items: int | None = None,
+        at_once: bool = False,
+    ) -> list[Job]:
+        """Make n suggestions (see `Study.ask`).
+
+        Args:
+            n: How many.
+            sigma: The standard error to come.
+            block: The block to come.
+            probe: What to measure: an option or a difference.
+            dry_run: Whether nothing is reserved.
+            lease: Seconds for which they are reserved.
+            by: Who will measure.
+            items: How many items each is for.
+            at_once: Whether they are for workers who measure at the same time.
+        """
+        log = self._log
+        check_count_within("n", n, ASKED)
+        sigma = None if sigma is None else log.specification.value_scale.read_error(sigma, "sigma")
+        asked: dict[str, Any] = {
+            "n": n, "sigma": sigma,
+            "block": None if block is None else check_text("block", block),
+            "probe": None if probe is None else check_choice("probe", probe, PROBES),
+            "lease": WEEK if lease is None else check_within("lease", lease, LEASE),
+            "by": None if by is None else check_text("by", by),
+            "items": None if items is None else check_count_within("items", items, COUNT),
+        }  # fmt: skip
+        bodies: list[dict[str, Any]] = []
+        asking: Asking | None = None
+
+        def prepare() -> None:
+            # Without any lock: others who ask at the same time need not wait for this.
+            nonlocal asking
+            asking = Asking(self._analyse(), log.clock(), at_once=at_once)
+
+        def suggested(news: list[Event]) -> Happened:
+            if items is not None:
+                check_items_belong(log.state, "")
+            if asking is None or not asking.still_holds(news):
+                prepare()
+            bodies[:] = cast(Asking, asking).suggest(now=log.clock(), **asked)
+            warn_of_budget(log.state, bodies, log.clock())
+            return [("ask", body) for body in bodies]
+
+        def recover(events: list[Event]) -> None:
+            bodies[:] = [event.body for event in events]
+
+        if dry_run:
+            suggested([])
+            return [job_of(body) for body in bodies]
+        return log.change(
+            suggested, ("ask", *asked.values(), at_once),
+            lambda: [log.state.jobs[body["id"]] for body in bodies], before=prepare, recover=recover,
+        )  # fmt: skip
 
 
 def rehearse_asking(state: State) -> None:

@@ -20,14 +20,16 @@ from typing import Any
 import numpy as np
 
 from noisewise.core.blocks import Floats
+from noisewise.core.checks import check_count
 from noisewise.study.asking.race import Proposal, largest
 from noisewise.study.certificates.bound import Recommended
-from noisewise.study.log.item_order import BATCH, next_places
+from noisewise.study.log.items import BATCH, next_places
 from noisewise.study.log.measurements import KINDS, NOBODY, Codes
 from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.log.state import Job, State
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.telling.error_bars import ITEMS
+from noisewise.study.telling.finding import find_option
 
 
 def batch_of(state: State, items: int | None) -> int | None:
@@ -52,6 +54,13 @@ def check_only_items(state: State, said: dict[str, Any]) -> None:
             "`items` goes with the independent model, which compares options item by item; this study uses "
             f"the {state.model.model} model."
         )
+
+
+def items_to_come(state: State, option: str, n: int, now: float) -> list[str]:
+    """The names of the items that come next for an option, at most n."""
+    row = state.index[find_option(state, option)]
+    places = next_places(state, row, check_count("n", n), state.open_jobs(now))
+    return [state.items.names[place] for place in places.tolist() if place < len(state.items.names)]
 
 
 def with_items(state: State, option: int, batch: int, jobs: list[Job]) -> dict[str, Any]:

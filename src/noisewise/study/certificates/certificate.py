@@ -13,6 +13,7 @@ from noisewise.study.log.model_choice import ANY_TIME, ONCE
 from noisewise.study.telling.scale import LOG, ValueScale
 
 if TYPE_CHECKING:
+    from noisewise.study.certificates.good_enough import GoodEnough
     from noisewise.study.study import Study
 
 
@@ -44,7 +45,7 @@ COMPUTED = (
     "heterogeneous",
 )  # fmt: skip
 #: Left out where there is none.
-OPTIONAL = ("unit", "scale", "pool", "wider", "heterogeneous")
+OPTIONAL = ("unit", "scale", "pool", "wider", "heterogeneous", "good_enough")
 #: How much they may differ, relative to their size.
 ROUNDING = 1e-9
 
@@ -87,6 +88,7 @@ class Certificate(WithLeague):
     pool: int | None = None  # how many items the claim is about, where it is about these alone
     wider: float | None = None  # the bound for the population that these items were drawn from
     heterogeneous: float | None = None  # of a network: the bound with estimated extra scatter
+    good_enough: "GoodEnough | None" = None  # the options that will do, and the cheapest; only if asked for
 
     @property
     def value_scale(self) -> ValueScale:
@@ -236,6 +238,7 @@ class Certificate(WithLeague):
             why: Whether to list all assumptions, and not only those that are special to this study.
         """
         lines = self.sentences
+        lines += self.good_enough.lines(self) if self.good_enough is not None else []
         if self.option is not None and not self.withheld:
             others = [name for name in self.candidates if name != self.option]
             if others:

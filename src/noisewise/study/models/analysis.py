@@ -4,6 +4,7 @@ Models are found by name: a module of this package that has a `MODEL` registers 
 file.
 """
 
+import copy
 import functools
 import importlib
 import pkgutil
@@ -25,7 +26,6 @@ from noisewise.study.models.model import (
     CONNECTED,
     LIMITS,
     LIMITS_OF_SIZES,
-    LITTLE,
     BoundaryCase,
     Shares,
     StudyModel,
@@ -52,6 +52,8 @@ class Analysis:
 
     #: Whether some of the measurements are imagined.
     imagined = False
+    #: Whether bounds hold for every ordered pair of options, and not only for those with the best one.
+    of_pairs = False
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -75,9 +77,9 @@ class Analysis:
         # After a switch to independent options, bounds on connected ones need a part of δ as well.
         linear = question.uses_features and self.state.model.uses_features
         return Shares(
-            self.specification.delta, self.state.n_first, self.n, self.state.changed,
-            limits=LIMITS_OF_SIZES if estimated else LITTLE if with_items else LIMITS,
-            connected=0.0 if linear else LITTLE if with_items else CONNECTED,
+            self.specification.delta, self.state.n_first, self.n, self.state.changed or self.of_pairs,
+            limits=LIMITS_OF_SIZES if estimated else 0.0 if with_items else LIMITS,
+            connected=0.0 if linear or with_items else CONNECTED,
         )  # fmt: skip
 
     @property
@@ -171,8 +173,21 @@ class Analysis:
             centres=self._centres,
             deviation=self.sizes.certified[0],
             imagined=self.imagined,
+            of_pairs=self.of_pairs,
         )
         return self.model.boundary(case)
+
+    @functools.cached_property
+    def every_pair(self) -> "Analysis | None":
+        """The same moment with bounds for every ordered pair; None if no part of δ is kept for them."""
+        if self.state.changed and not self.model.facts.has_deviation:
+            return self
+        if self.once:
+            return None
+        twin = copy.copy(self)
+        twin.of_pairs = True
+        vars(twin).pop("boundary", None)
+        return twin
 
     @property
     def any_tails(self) -> bool:

@@ -80,15 +80,14 @@ class FeatureBounds(HalfWidths):
         fit: Of a linear model.
         delta: Error probability of all comparisons.
         resolution: The difference that matters.
-        n_allowed: With deviations, how many options may be recommended; None without.
+        each: With deviations, the error probability of each comparison of these; None without.
     """
 
-    def __init__(self, fit: Fit, delta: float, resolution: float, n_allowed: int | None = None) -> None:
+    def __init__(self, fit: Fit, delta: float, resolution: float, each: float | None = None) -> None:
         self._fit, self.known, self.quantile = fit, known_weights(fit), 0.0
         share = 1.0
-        if n_allowed is not None:
+        if each is not None:
             share = FIXED
-            each = (1.0 - FIXED) * COMPARING * delta / max(1, n_allowed - 1)
             self.quantile = -NormalDist().inv_cdf(each)
         dim = self.known.directions.shape[0]
         kappa = SCALES * 2.0 * dim / resolution**2

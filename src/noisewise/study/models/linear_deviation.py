@@ -7,8 +7,8 @@ from noisewise.core.text import number
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.model_choice import ESTIMATE, ModelFacts
 from noisewise.study.models.fit import Fit, Sums, fit_features, fit_independent, totals
-from noisewise.study.models.linear import DEVIATION, FeatureBounds, Linear
-from noisewise.study.models.model import BoundaryCase
+from noisewise.study.models.linear import DEVIATION, FIXED, FeatureBounds, Linear
+from noisewise.study.models.model import CHANGED, COMPARING, BoundaryCase
 from noisewise.study.models.posterior import Knowledge, left_to_options
 from noisewise.study.models.variance_components import (
     TELLING,
@@ -44,7 +44,10 @@ class LinearDeviation(Linear):
 
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """Ellipsoids of the weights, and a quantile of the deviations."""
-        return FeatureBounds(case.fit, case.delta, case.resolution, case.n_allowed)
+        each = (1.0 - FIXED) * COMPARING * case.delta / max(1, case.n_allowed - 1)
+        if case.of_pairs:
+            each = CHANGED * case.delta / max(1, self.n * (self.n - 1))
+        return FeatureBounds(case.fit, case.delta, case.resolution, each)
 
     def knowledge(self, fit: Fit, boundary: HalfWidths, option: int) -> Knowledge:
         """Options follow the weights; once these are known, deviations and offsets are left."""

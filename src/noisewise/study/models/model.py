@@ -36,8 +36,6 @@ LIMITS, LIMITS_OF_SIZES = 0.03, 0.1
 CAPPED = 0.01
 #: Bounds on connected options, once measurements without a block may have certified something.
 CONNECTED = 0.05
-#: Where a study begins with items that options share: the part of pairs, and of both of the above.
-PAIRED, LITTLE = 0.98, 0.01
 #: Comparisons in the linear models.
 COMPARING = 0.86
 
@@ -98,6 +96,7 @@ class BoundaryCase(NamedTuple):
     own_scatter: bool = False  # whether readings scatter by each option's own amount
     centres: Floats | None = None  # where errors have any tails: the estimates from error bars, large is good
     imagined: bool = False  # whether some measurements are imagined: their errors are reckoned with as normal
+    of_pairs: bool = False  # whether bounds hold for every ordered pair
 
 
 class StudyModel(ABC):

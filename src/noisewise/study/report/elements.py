@@ -145,6 +145,7 @@ svg .line { fill: none; stroke: var(--blue); stroke-width: 2.25; vector-effect: 
   stroke-linejoin: round }
 svg .bar { stroke-width: 5; stroke-linecap: round; opacity: .45 }
 svg .recommended { stroke: var(--accent); fill: var(--accent) }
+svg .enough { stroke: var(--good); fill: var(--good) }
 svg .may { stroke: var(--blue); fill: var(--blue) }
 svg .out { stroke: var(--faded); fill: none; stroke-width: 2 }
 svg .bar.out { stroke-width: 3 }

@@ -194,7 +194,9 @@ def forecast_rows(plan: "Plan") -> tuple[list[dict[str, Any]], str]:
     return rows, what
 
 
-RECOMMENDED, LEADS = "recommended", "leads, without a bound"
+RECOMMENDED, LEADS, GOOD_ENOUGH = "recommended", "leads, without a bound", "good enough"
+#: The shape of options that are good enough, whether or not they may be the best.
+ENOUGH = "enough"
 #: The shape of each standing.
 KINDS = {
     RECOMMENDED: "recommended",
@@ -215,6 +217,11 @@ class OptionLine(NamedTuple):
     measured: int
     ends: tuple[float, float, float] | None  # low end, estimate and high end, if there are such
     remark: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Its shape in charts."""
+        return ENOUGH if self.remark == GOOD_ENOUGH else KINDS.get(self.standing, "uncertain")
 
 
 def options_figure(
@@ -300,7 +307,7 @@ def _remark(row: dict[str, Any], no_bar: bool, certificate: Certificate) -> str:
     if row["excluded"] is not None:
         return str(row["excluded"])
     if not no_bar:
-        return ""
+        return GOOD_ENOUGH if row.get("good_enough") and not row["recommended"] else ""
     if not row["measurements"]:
         return "never measured"
     if not row.get("linked", True):
@@ -338,7 +345,7 @@ def _table_of_options(rows: list[OptionLine], view: View) -> str:
 def _line(
     row: OptionLine, value: tuple[str, str] | None, scale: Scale, ticks: list[Tick], edge: float | None
 ) -> str:
-    kind = KINDS.get(row.standing, "uncertain")
+    kind = row.kind
     drawn = "" if row.ends is None else interval_row(scale, ticks, kind, row.ends, edge)
     shown = NOTHING if value is None else " ± ".join(part for part in value if part).replace("-", "−")
     bold = " class=recommended" if kind == "recommended" else ""
@@ -352,7 +359,7 @@ def _line(
 
 def _keys(rows: list[OptionLine]) -> str:
     """What the shapes stand for."""
-    present = {KINDS.get(row.standing, "uncertain"): row.standing for row in rows}
+    present = {row.kind: GOOD_ENOUGH if row.kind == ENOUGH else row.standing for row in rows}
     words = {kind: present[kind] for kind in SHAPES if kind in present}
     if "uncertain" in words:
         words["uncertain"] = "nothing certified"

@@ -9,6 +9,7 @@ from noisewise.core.checks import check_choice
 from noisewise.core.text import moment, printable
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import may_be_best
+from noisewise.study.certificates.good_enough import known_good_enough
 from noisewise.study.log.events import Event
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
@@ -111,6 +112,10 @@ def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.D
         },
         schema_overrides={"excluded": pl.String, "may_be_best": pl.Boolean},
     )
+    if analysis.specification.eps is not None:
+        good = known_good_enough(analysis, certificate)
+        column = pl.Series("good_enough", [good.get(name) for name in state.ids], dtype=pl.Boolean)
+        frame = frame.with_columns(column)
     if state.costs is not None:
         frame = frame.with_columns(pl.Series("cost", state.costs))
     if certificate.option is not None and only_differences(analysis.sums):

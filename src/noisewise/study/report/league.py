@@ -14,6 +14,7 @@ from noisewise.core.strict_json import plain
 from noisewise.core.text import percent, printable
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import UNBOUNDED
+from noisewise.study.certificates.good_enough import known_good_enough
 from noisewise.study.log.amounts import name_of
 from noisewise.study.log.measurements import KINDS
 from noisewise.study.models.analysis import Analysis
@@ -38,6 +39,7 @@ class LeagueRow:
         high: Upper end of the interval; None if there is none.
         count: The readings, trials, items or rows behind it.
         may_be_best: Whether it may be the best; None where nothing may be said.
+        good_enough: Whether it is within eps of the best; None where that is undecided.
     """
 
     option: str
@@ -46,6 +48,7 @@ class LeagueRow:
     high: float | None
     count: int
     may_be_best: bool | None
+    good_enough: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,14 @@ class League:
         heading: What the estimates are.
         counts: What is counted behind them, such as "readings".
         intervals: What the intervals are, in a sentence.
+        within: The heading above whether options are good enough; empty if that is not asked.
     """
 
     rows: tuple[LeagueRow, ...]
     heading: str
     counts: str
     intervals: str
+    within: str = ""
 
     def lines(self) -> list[str]:
         """The table for a terminal, with a chart of the intervals."""
@@ -74,18 +79,27 @@ class League:
             ["option", *(_cut(printable(row.option)) for row in rows)],
             [_cut(printable(self.heading)), *_aligned(rows)],
             [self.counts, *(f"{row.count:,}" for row in rows)] if several else [""] * (len(rows) + 1),
+            *self._good_enough(rows),
             ["", *_bars(rows)],
         ]
         wide = [max(map(len, column)) for column in columns]
-        lines = [
-            f"{name:<{wide[0]}}  {text:<{wide[1]}}  {count:>{wide[2]}}  {bar}".rstrip()
-            for name, text, count, bar in zip(*columns, strict=True)
-        ]
+        lines = []
+        for name, text, count, *rest in zip(*columns, strict=True):
+            cells = [f"{name:<{wide[0]}}", f"{text:<{wide[1]}}", f"{count:>{wide[2]}}"]
+            cells += [f"{cell:<{width}}" for cell, width in zip(rest, wide[3:], strict=True)]
+            lines.append("  ".join(cells).rstrip())
         if len(self.rows) > len(rows):
             lines.append(f"... and {len(self.rows) - len(rows):,} more")
         if any(row.low is not None for row in rows):
             lines.append(self.intervals)
         return lines
+
+    def _good_enough(self, rows: Sequence[LeagueRow]) -> list[list[str]]:
+        """The column that says which options are good enough, where that is known of any."""
+        if not self.within or all(row.good_enough is None for row in rows):
+            return []
+        words = {True: "yes", False: "no", None: "?"}
+        return [[self.within, *(words[row.good_enough] for row in rows)]]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -108,14 +122,17 @@ class League:
             ("option", left),
             (self.heading, right),
             *([(self.counts, right)] if several else []),
+            *((column[0], left) for column in self._good_enough(rows)),
             ("", left),
         ]
         head = "".join(f"<th {style}>{html.escape(name)}</th>" for name, style in names)
         body = []
-        for row, text in zip(rows, _aligned(rows), strict=True):
+        enough = [column[1:] for column in self._good_enough(rows)]
+        for at, (row, text) in enumerate(zip(rows, _aligned(rows), strict=True)):
             name = html.escape(row.option)
             cells = [(f"<b>{name}</b>" if row.may_be_best else name, left), (text.strip(), right)]
             cells += [(f"{row.count:,}", right)] if several else []
+            cells += [(column[at], left) for column in enough]
             cells += [(_drawn(row, scale), left)]
             body.append("<tr>" + "".join(f"<td {style}>{inner}</td>" for inner, style in cells) + "</tr>")
         more = len(self.rows) - len(rows)
@@ -159,6 +176,7 @@ def league_of(
         heading=f"minus {against or certificate.option}" if apart and bounded else measured,
         counts=counts,
         intervals=_about(certificate, against),
+        within="" if certificate.eps is None else f"within {certificate.value_scale.stated(certificate.eps)}",
     )
 
 
@@ -186,12 +204,12 @@ def _rows(analysis: Analysis, certificate: Certificate, against: str | None) -> 
     level = 0.0 if against is not None or (shared := _level(analysis, certificate)) is None else shared
     first = certificate.option if against is None else None
     found = []
-    candidates = set(certificate.candidates)
+    candidates, good = set(certificate.candidates), known_good_enough(analysis, certificate)
     for name, mean, low, high in frame.select("option", "mean", "low", "high").iter_rows():
         known_ends = low < high and math.isfinite(high - low)
         count, may_win = int(behind[state.index[name]]), name in candidates if known else None
         ends = (low + level, high + level) if known_ends else (None, None)
-        found.append(LeagueRow(name, mean + level, ends[0], ends[1], count, may_win))
+        found.append(LeagueRow(name, mean + level, ends[0], ends[1], count, may_win, good.get(name)))
     return sorted(found, key=lambda row: (row.option != first, -sign * row.estimate))
 
 
@@ -291,13 +309,14 @@ def _drawn(row: LeagueRow, scale: tuple[float, float]) -> str:
         return f"{EDGE + (WIDTH - 2 * EDGE) * (x - low) / span:.1f}"
 
     middle, colour = HEIGHT // 2, "#3b82c4" if row.may_be_best else "#8a939c"
+    colour = "#2e9e5b" if row.good_enough else colour
     line = ""
     if row.low is not None and row.high is not None:
         line = (
             f"<line x1='{place(row.low)}' x2='{place(row.high)}' y1='{middle}' y2='{middle}' "
             f"stroke='{colour}' stroke-width='{3 if row.may_be_best else 1.5}'/>"
         )
-    inside = colour if row.may_be_best else "none"
+    inside = colour if row.may_be_best or row.good_enough else "none"
     dot = (
         f"<circle cx='{place(row.estimate)}' cy='{middle}' r='4' fill='{inside}' stroke='{colour}' "
         "stroke-width='1.5'/>"

@@ -8,6 +8,7 @@ certificate says (`noisewise.study.certificates.claims`), which is in the page a
 import json
 import platform
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -31,8 +32,9 @@ from noisewise.study.certificates.claims import (
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.planning.worth import Worth
+from noisewise.study.planning.worth import Worth, find_worth
 from noisewise.study.report.elements import (
+    ROWS,
     STYLE,
     Column,
     bullets,
@@ -55,10 +57,12 @@ from noisewise.study.report.figures import (
     residuals_figure,
     worth_figure,
 )
+from noisewise.study.report.frames import make_frame
 from noisewise.study.report.intervals import view_of
 
 if TYPE_CHECKING:  # it simulates studies, which takes much to load
     from noisewise.study.planning.plan import Plan
+    from noisewise.study.study import Study
 
 
 #: After how many measurements the bound is computed for the page: as many as its chart can show, and fewer
@@ -105,6 +109,36 @@ class Findings:
     events: pl.DataFrame  # the last ones
     under_way: int
     at: float
+
+
+def findings_of(study: "Study", plan: "Plan | bool | None", at: float) -> Findings:
+    """Compute everything that a report is made of.
+
+    Args:
+        study: The study.
+        plan: A plan, or whether to make one.
+        at: The time.
+    """
+    certificate, analysis, events = study.certificate(), study.analysis(), study.n_events
+    planned: Plan | str | None = None if isinstance(plan, bool) else plan
+    if plan is True:
+        try:
+            planned = study.plan()
+        except ValueError as reason:
+            planned = f"There is no plan: {reason}"
+    suggested: Sequence[Job] = ()
+    # What to measure next is a question while it is neither decided nor withheld.
+    if not (certificate.withheld or certificate.reached or certificate.n_options < 2):
+        with suppress(ValueError):  # nothing is left to measure, such as items
+            suggested = study.ask(dry_run=True)
+    last = study.events(first=max(0, events - ROWS) + 1)
+    return Findings(
+        analysis=analysis, certificate=certificate, check=study.check(),
+        worth=find_worth(analysis, looks_for(certificate), certificate.withheld), plan=planned,
+        suggested=suggested, options=study.frame("options"), measurements=study.frame("measurements"),
+        events=make_frame("events", analysis.state, analysis, certificate, last),
+        under_way=len(study.pending), at=at,
+    )  # fmt: skip
 
 
 def looks_for(certificate: Certificate) -> int:

@@ -76,6 +76,8 @@ def said_by(name: str) -> tuple[dict[str, str], frozenset[str]]:
             if size == 1 and not role and phrases.get(phrase[:-1]) == "successes" and phrase[-1] in "12":
                 role = "successes"  # wins1 and wins2
                 found["first" if phrase[-1] == "1" else "second"] = phrase
+            if phrase in ("1", "2") and "successes" in found:  # wins_1 and wins_2
+                role = "first" if phrase == "1" else "second"
             if role:
                 found.setdefault(role, phrase)
                 kept += piece if role in ("metric", "before", "first", "second") else []
@@ -268,6 +270,12 @@ class Column:
             return False
         share = rows[1] / rows[2]
         return any(bool((abs(rows[0] * f - share) <= 0.006 * f + 0.01 * share).all()) for f in (1.0, 0.01))
+
+    def is_product(self, other: "Column", many: "Column") -> bool:
+        """Whether it is the product of two others, up to rounding, as a total is of a mean."""
+        rows = together(self, other, many)
+        product = rows[1] * rows[2]
+        return bool(rows.shape[1] > 1 and (abs(rows[0] - product) <= 0.002 * abs(product)).all())
 
     def follows(self, other: "Column") -> bool:
         """Whether it is another column in units ten or a thousand times as large, or its reciprocal."""

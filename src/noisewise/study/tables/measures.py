@@ -14,6 +14,7 @@ from noisewise.study.tables.columns import (
     SOME,
     Column,
     Layout,
+    alike,
     together,
     word_list,
     words_of,
@@ -134,7 +135,10 @@ def _counts(columns: list[Column]) -> tuple[list[Measure], list[Column]]:
         score -= 0.5 * (hits.says("size") and not named) + 1.5 * bool(
             re.search("(?i)failure|error", hits.name)
         )
-        unknown = not (hits.said or tries.said) and len(columns) <= 3
+        unknown = not (hits.said or tries.said)
+        unknown &= len(columns) <= 3 or (
+            whole == columns and not any(c.said for c in columns) and not alike([hits, tries])
+        )
         if unknown or (score >= 2.5 and (named or rates)):
             why = [
                 f"{hits.name!r} never exceeds {tries.name!r}",
@@ -142,6 +146,15 @@ def _counts(columns: list[Column]) -> tuple[list[Measure], list[Column]]:
             ]
             found.append(Measure({"successes": [hits], "trials": [tries]}, 1.5 + score, why))
             known += rates
+        elif tries.says("size") and not hits.said and not tries.constant and not alike([hits, tries]):
+            found.append(Measure({"successes": [hits], "trials": [tries]}, 0.5))  # what may be counted
+    for step in [c for c in whole if not c.said]:  # visitors, then carts, then purchases
+        for one in found[:]:
+            hits, tries = one.roles["successes"][0], one.roles["trials"][0]
+            if step not in (hits, tries) and step.is_between(hits, tries):
+                why = [f"{step.name!r} lies between {hits.name!r} and {tries.name!r}"]
+                found.append(Measure({"successes": [step], "trials": [tries]}, one.score - 0.5, why))
+                break
     for part, total in shares_of_totals(columns).items():
         if not any(one.roles["successes"][0] is part for one in found):
             why = [f"{part.name!r} and its neighbours add up to {total.name!r}"]
@@ -177,6 +190,8 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
     some = ~np.isnan(c.values)
     sizes = [s for s in columns if s.whole and not (s.values[some] <= 0).any() and not s.says("successes")]
     unknown = [s for s in sizes if not s.said and s.there.min() > 1 and s is not c]
+    totals = [s for s in unknown if any(t.is_product(c, s) for t in columns if t is not c)]
+    unknown = totals or unknown
     sizes = [s for s in sizes if s.says("size")] or (unknown if "sd" in mine and len(unknown) == 1 else [])
     beside = next(iter(mine.values()), c)
     at = columns.index(beside)

@@ -212,7 +212,7 @@ def _options(names: list[Column]) -> list[tuple[Column, float]]:
             (1.0, any(c.crosses(o) for o in others)),
             (-2.0, c.cells.null_count() > 0.2 * len(c.cells)),
             (-1.5, c.unique and (designed or grouped)),  # names of rows
-            (-2.0, any(True for _ in described)),  # an attribute of options or items
+            (-3.0, any(True for _ in described)),  # an attribute of options or items
             (
                 -1.0,
                 not (called or c.unique or c.repeats) and any(o.unique and o.kind == "name" for o in others),
@@ -401,7 +401,11 @@ def _kind_of(cells: Sequence[Column], stem: str | None) -> str:
     if stem is None:
         common = set.intersection(*(set(words_of(c.name)) for c in cells))
         return "option" if any("option" in said_by(word)[0] for word in common) else ""
-    return "block" if "block" in said else "item" if "item" in said or stem in ("q", "item") else "replicate"
+    numbers = [int(found[-1]) for c in cells if (found := re.findall(r"\d+", c.name))]
+    if "block" in said or "item" in said or stem in ("q", "item"):
+        return "" if "block" in said and 0 in numbers else "block" if "block" in said else "item"
+    counted = {*numbers} <= {*range(len(cells) + 2)}  # 18, 20 and 22 are versions, or doses
+    return "option" if "option" in said else "replicate" if counted else ""
 
 
 def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
@@ -421,9 +425,12 @@ def _same_kind(table: Layout) -> list[tuple[list[Column], str | None]]:
     for c in free:
         name = f"{c.name} (1)" if f"{c.name} (2)" in every else c.name
         name = re.sub(r"\s*[\[(]\D[^\])]*[\])]$", "", re.sub(r" \((\d+)\)$", r" \1", name))  # no unit
+        if re.fullmatch(r"[1-9]\d?", name) and {str(k + 1) for k in range(int(name))} <= every:
+            stems.setdefault("", []).append(c)
         numbered = re.fullmatch(r".*[^\d.]\d+|\d+.*[a-z_].*|.*[a-z]\d+[_ .].*", name, re.I)
         known = re.search(r"[a-z]{3}.?\d", c.said.get("metric", ""))  # rouge1, top5
-        if numbered and not known and not c.says(*never, "quantile"):
+        version = re.search(r"[a-z] ?v?\d+\.\d", name, re.I)  # python3.12
+        if numbered and not known and not version and not c.says(*never, "quantile"):
             stem = re.sub(r"[\s_.#-]*\d+[\s_.#-]*", " ", name).strip().casefold()
             stems.setdefault(stem, []).append(c)
     found: list[tuple[list[Column], str | None]] = [
@@ -555,8 +562,11 @@ def _pairs(texts: list[Column]) -> list[tuple[Roles, float]]:
     texts = [c for c in texts[:MOST_NAMES] if c.n_levels <= 2000]
     for one, two in itertools.combinations(sorted(texts, key=_side_of), 2):
         both, either = {*one.levels} & {*two.levels}, {*one.levels, *two.levels}
-        same = len(both) >= 0.3 * len(either) and bool((one.cells != two.cells).fill_null(True).all())
-        score = 2.0 * same + 1.5 * one.says("first") + 1.5 * two.says("second")
+        against = two.says("second") and not two.unique  # not a reference to the literature
+        same = len(both) >= 0.3 * len(either) or (against and bool(both))
+        same = same and bool((one.cells != two.cells).fill_null(True).all())
+        first = one.says("first") or (against and one.says("option"))
+        score = 2.0 * same + 1.5 * first + 1.5 * two.says("second")
         if same or (score >= 3.0 and len(one.name) > 1):
             pairs.append(({"plus": [one], "minus": [two]}, score))
     return pairs + [({"pair": [c]}, 4.0) for c in texts if _is_pair(c)]

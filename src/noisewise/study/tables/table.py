@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, word_list
+from noisewise.study.tables.columns import CELL, HEADER, Column, Layout, word_list, words_of
 from noisewise.study.tables.grid import Grid, read_grids
 from noisewise.study.tables.layout import layout_of
 from noisewise.study.tables.readings import Candidate, candidates, distinct, scale_of, versus
@@ -28,8 +28,11 @@ class UndecidedError(ValueError):
 
     exit_code = 4
 
-    def __init__(self, table: "Table", argument: str = "roles") -> None:
-        lines = [f"  {k}. {one}\n     {one.said(argument)}" for k, one in enumerate(table.readings, 1)]
+    def __init__(self, table: "Table", flags: bool = False) -> None:
+        lines = [
+            f"  {k}. {one}\n     {one.flags if flags else one.said}"
+            for k, one in enumerate(table.readings, 1)
+        ]
         super().__init__("\n".join([f"{table.question} Say one of these:", *lines]))
         self.table = table
 
@@ -122,14 +125,13 @@ class Reading:
             if role not in ("where", "features", "n") and not (role == "value" and names == melted)
         }
 
-    def said(self, argument: str) -> str:
-        """What to say to get exactly this reading: flags, or the argument of a function."""
-        if argument == "flags":
-            return self.flags
+    @property
+    def said(self) -> str:
+        """The arguments that give exactly this reading."""
         roles = {role: names[0] if len(names) == 1 else names for role, names in self.stated.items()}
         where = [f"where={name!r}" for name in self.roles.get("where", ())]
         n = [f"`n={self._n or 'HOW_MANY'}`"] if self.needs_n else []
-        return ", ".join([f"{argument}={roles!r}", *where, *n])
+        return ", ".join([f"roles={roles!r}", *where, *n])
 
     @property
     def needs_n(self) -> bool:
@@ -253,7 +255,7 @@ def read_table(
         ignore: Columns that are left out.
     """
     given = {role: [one] if isinstance(one, str) else list(one) for role, one in (roles or {}).items()}
-    layout, gone = _best_layout(source, decimal), {*ignore}
+    layout, gone = best_layout(source, decimal), {*ignore}
     base = layout.base or layout
     kept = [c for c in layout.columns if not {c.name, *c.sources} & gone]
     found = _read(replace(layout, columns=kept), given, where, n)
@@ -282,12 +284,13 @@ def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int 
     return _asked(table, given, n)
 
 
-def _best_layout(source: Any, decimal: str | None = None) -> Layout:
+def best_layout(source: Any, decimal: str | None = None, least: int = 2) -> Layout:
+    """The columns of the table with the most numbers: of a workbook all sheets are looked at."""
     tables, problem = [], ""
     of_grids = isinstance(source, list | tuple) and bool(source) and isinstance(source[0], Grid)
     for grid in (grids := source if of_grids else read_grids(source)):
         try:
-            table = layout_of(grid, decimal)
+            table = layout_of(grid, decimal, least)
         except ValueError as reason:
             problem = str(reason)
             continue
@@ -329,8 +332,12 @@ def _asked(table: Layout, given: dict[str, list[str]], n: int | None, where: str
     if about == "n" and n is not None and len(choices) == 1:
         about = ""
     notes = (*table.notes, *_odd_cells(choices[0]), *_error_bars_beside_sizes(choices[0]))
-    readings = tuple(_reading(one, n, where) for one in choices)
-    return Table("asks" if about else "read", readings, _QUESTIONS.get(about, ""), notes)
+    question, more = _QUESTIONS.get(about, ""), [_plain(one) for one in choices[MOST_CHOICES:]]
+    if about == "metric" and more:
+        names = [name for one in more for name in one.get("value", one.get("successes", []))]
+        question += f" (Others: {', '.join(dict.fromkeys(names))}.)"
+    readings = tuple(_reading(one, n, where) for one in choices[:MOST_CHOICES])
+    return Table("asks" if about else "read", readings, question, notes)
 
 
 def _odd_cells(one: Candidate) -> list[str]:
@@ -412,7 +419,7 @@ def _choose(found: list[Candidate], table: Layout, given: Iterable[str]) -> tupl
             choices = [best, *sorted((one for one in choices if one is not best), key=lambda one: -one.score)]
     elif best.ask and (len(choices) > 1 or best.ask in ("error", "n")):
         about = best.ask
-    return about, choices[:MOST_CHOICES]
+    return about, choices
 
 
 def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
@@ -427,13 +434,14 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
             continue
         value = other.value
         if mine.is_bare:
-            words = ("quantile", "metric", "value")
+            words = ("quantile", "metric", "value", "rate")
             close = other.score > mine.score - 2.0 and not value.was_set
             scale = scale_of(value)  # ratings of several attributes
             close = close or (scale is not None and scale == scale_of(mine.value) and not value.said)
             both = value.says(*words) and mine.value.says(*words)
             alone = mine.is_general and not value.says("value") and not mine.value.stem
-            rival = (close or both) and not alone
+            counted = "successes" in other.roles and not mine.is_general
+            rival = (close or both or counted) and not alone
         elif "successes" in mine.roles:
             hits = other.roles.get("successes", [value])[0]
             rival = "successes" in other.roles and (other.score > mine.score - 1.0 or hits.says("successes"))
@@ -442,8 +450,14 @@ def _rivals(best: Candidate, same: list[Candidate]) -> list[Candidate]:
         else:
             alike = other.roles.keys() == mine.roles.keys() or mine.value.says("quantile")
             rival = alike and not other.is_bare and value.stem != mine.value.stem and other.ask != "error"
-            own = value.stem <= mine.value.stem or other.score < 1.5
-            rival = rival or (not mine.is_general and value.says("metric") and not own)
+            percent = "%" in value.name or not {"pct", "percent"}.isdisjoint(words_of(value.name))
+            bars = [c for role in ("se", "sd") for c in mine.roles.get(role, ())]
+            belongs = any(c.stem & mine.value.stem for c in bars)  # to this metric, and to no other
+            another = belongs and not value.said and not value.whole and not value.was_set
+            named = value.says("metric", "rate", "successes") and not value.says("size")
+            own = value.stem <= mine.value.stem or (other.score < 1.5 and not (percent or another))
+            named = named or percent or another
+            rival = rival or (not mine.is_general and named and not own)
         found += [one] if rival else []
     return found
 

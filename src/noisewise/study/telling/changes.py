@@ -1,4 +1,4 @@
-"""Changes to a study after it was made: corrections, options, policy, model. Each is an event."""
+"""Bodies of events that change a study: corrections, options, model. Each follows from the newest state."""
 
 import json
 import math
@@ -8,11 +8,11 @@ from typing import Any
 from noisewise.core.text import NOTE_LENGTH, check_text, composed, printable
 from noisewise.study.log.events import encode
 from noisewise.study.log.looks import switched_looks
-from noisewise.study.log.model_choice import facts_of, named_models, switched
+from noisewise.study.log.model_choice import check_room, facts_of, named_models, switched
 from noisewise.study.log.specification import HEAVY, check_tails
-from noisewise.study.log.state import State
+from noisewise.study.log.state import OPEN, State
 from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
-from noisewise.study.telling.finding import MOST_PAIRS
+from noisewise.study.telling.finding import MOST_PAIRS, find_job, find_measurement, find_option
 from noisewise.study.telling.item_rows import amended_items
 from noisewise.study.telling.numbers import carries_error
 from noisewise.study.telling.rows import ABOUT, ERROR_WAYS, about, read_told, refuse_unsuited
@@ -39,10 +39,53 @@ def require_reason(reason: Any, name: str = "reason") -> str:
     return check_text(name, reason, most=NOTE_LENGTH)
 
 
-def amended(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:
-    """The corrected content of a measurement: what is not said anew stays as it was.
+def voided(state: State, measurement: Any, reason: str) -> dict[str, Any]:
+    """Return the body of an event "void"."""
+    number = find_measurement(state, measurement)
+    if number in state.voided:
+        raise ValueError(f"m-{number} was voided before: {state.voided[number]}.")
+    return {"number": number, "reason": require_reason(reason)}
 
-    What was told and what is said now are put together as arguments of `tell`, and read like a new one.
+
+def excluded(state: State, option: str, reason: str) -> dict[str, Any]:
+    """Return the body of an event "exclude"."""
+    name, before = find_option(state, option), state.excluded
+    if state.index[name] in before:
+        raise ValueError(f"{name} is excluded already: {before[state.index[name]]}.")
+    return {"option": name, "reason": require_reason(reason)}
+
+
+def included(state: State, option: str) -> dict[str, Any]:
+    """Return the body of an event "include"."""
+    name = find_option(state, option)
+    if state.index[name] not in state.excluded:
+        raise ValueError(f"{name} is not excluded.")
+    return {"option": name}
+
+
+def closed(state: State, job: Any, reason: str | None) -> list[dict[str, Any]]:
+    """Return the bodies of events "fail" or "release": one for each suggestion."""
+    jobs = list(job) if isinstance(job, list | tuple | set | frozenset) else [job]
+    if not jobs:
+        raise ValueError("`job` must be at least one suggestion; got none.")
+    found = [find_job(state, one) for one in jobs]
+    for one in found:
+        if one.status != OPEN:
+            raise ValueError(f"{one.id} is not under way: it was {one.status}.")
+    return [{"job": id, "reason": reason} for id in dict.fromkeys(one.id for one in found)]
+
+
+def amended(state: State, measurement: Any, given: dict[str, Any], reason: str, now: float) -> dict[str, Any]:
+    """Return the body of an event "amend"."""
+    number = find_measurement(state, measurement)
+    content = amended_content(state, number, given, now=now)
+    return {"number": number, "reason": require_reason(reason), "content": content}
+
+
+def amended_content(state: State, number: int, given: dict[str, Any], *, now: float) -> dict[str, Any]:
+    """Return the corrected content of a measurement: what is not said anew stays as it was.
+
+    What was recorded and what is said now are put together as arguments of `tell`, and read like a new one.
     """
     if number in state.voided:
         raise ValueError(
@@ -182,6 +225,7 @@ def added_options(state: State, options: Any, id: str | None, decimal: str | Non
     for option in found.ids:
         if option in state.index:
             raise ValueError(f"option {option!r} is in the catalogue already.")
+    check_room(state.model.facts, len(state.ids) + len(found.ids))
     if state.whitening is not None:
         outside = state.whitening.outside(found.values)
         if outside.max() > 1e-6:
@@ -210,6 +254,7 @@ def switched_model(
         chosen = switched(state.model, model, deviation, extra_scatter, state.whitening is not None)
     if state.specification.noise == HEAVY:
         check_tails(chosen, None)
+    check_room(chosen.facts, len(state.ids))
     if chosen.facts.limits_pairs and len(state.pairs) > MOST_PAIRS:
         raise ValueError(
             f"`model` must be {named_models(lambda facts: not facts.limits_pairs)} for {len(state.pairs)} "

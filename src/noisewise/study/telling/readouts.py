@@ -8,6 +8,7 @@ import polars as pl
 from noisewise.core.text import counted, printable
 from noisewise.study.log.state import State
 from noisewise.study.readers.readout import ROW_FIELDS, Readout
+from noisewise.study.readers.registry import choose, given_files, read
 from noisewise.study.tables.sheet import ReadTable
 from noisewise.study.tables.wording import PYTHON, Wording
 from noisewise.study.telling.roles import COUNT, NAME, NUMBER, READINGS, ROLE
@@ -45,6 +46,23 @@ def understood_of(readout: Readout, words: Wording = PYTHON) -> Understood:
         allow_missing_se=True, words=words, remarks=tuple(readout.notes), reader=readout.reader,
         better=readout.better, of_items=readout.of_items,
     )  # fmt: skip
+
+
+def read_for(
+    unit: str | None, files: Any, reader: str, only: str | None, called: str | None, block: str | None,
+    choices: dict[str, Any],
+) -> Readout:  # fmt: skip
+    """Read result files in the unit of a study; the other arguments are those of `Study.import_from`."""
+    files = given_files(files)
+    chosen, asked = choose(files, reader), choices.get("unit")
+    if unit is not None and asked is not None and asked != unit:
+        raise ValueError(f"`unit` must be {unit!r}, in which the values of this study are; got {asked!r}.")
+    if unit is not None and "unit" in chosen.choices:
+        choices["unit"] = unit
+    readout = read(files, chosen.name, **choices)
+    readout = readout if only is None else readout.about(only)
+    readout = readout if called is None else readout.called(called)
+    return readout if block is None else readout.in_block(block)
 
 
 def check_fits(state: State, understood: Understood) -> None:

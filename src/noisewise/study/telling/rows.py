@@ -1,21 +1,21 @@
-"""From what people say of a measurement to the body of an event: checked here, before anything is written.
+"""One row: what people say of a measurement, checked and made the body of an event (`read_told`).
 
-What a measurement says by itself (`parse_told`) does not depend on the study and is read once; who it is
-about, and whether it was told before, is checked against the newest state (`read_told`, `told_before`).
+A row is a measurement on its own or one of a table. Which rows are already recorded is found out here for one
+row with a key or a suggestion (`find_before`), and in `recording` for tables.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from noisewise.core.checks import COST, TIME, check_within
-from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_text, printable
+from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_text
 from noisewise.study.log.specification import COUNTED, ERROR_BARS, HEAVY, READ
 from noisewise.study.log.state import Job, State
 from noisewise.study.log.told import Measurement as Measurement
 from noisewise.study.log.told import Told as Told
 from noisewise.study.log.told import check_arguments as check_arguments
 from noisewise.study.log.told import measurement_of as measurement_of
-from noisewise.study.telling.error_bars import COUNTS, ITEMS, KNOWN, NONE, READINGS, Bounds, read_measured
+from noisewise.study.telling.error_bars import COUNTS, KNOWN, NONE, READINGS, read_measured
 from noisewise.study.telling.finding import (
     about_block,
     about_lease,
@@ -25,8 +25,7 @@ from noisewise.study.telling.finding import (
     find_probe,
     took_its_block,
 )
-from noisewise.study.telling.item_rows import check_next, items_content
-from noisewise.study.telling.scale import LogLimits
+from noisewise.study.telling.item_rows import items_content
 
 
 def check_arm(given: Mapping[str, Any], content: Mapping[str, Any], where: str) -> bool:
@@ -37,36 +36,6 @@ def check_arm(given: Mapping[str, Any], content: Mapping[str, Any], where: str) 
             "option: a difference has two."
         )
     return True
-
-
-def refuse_other_arms(state: State, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a study that was told before with other arms: what it was told as then would count beside it.
-
-    A study of two arms is told as a difference, with the key "study: A - B"; one of more as arms in a block.
-
-    Args:
-        state: The study before the table.
-        rows: The measurements of a table of studies.
-    """
-    arms: dict[str, set[str]] = {}
-    for row in rows:
-        study = row.get("block") or row["key"].removesuffix(f": {row.get('plus')} - {row.get('minus')}")
-        arms.setdefault(study, set()).update(() if row.get("block") is None else (row["option"],))
-    for number, body in enumerate(state.told, start=1):
-        if "key" not in body or not state.measurements.is_live(number):
-            continue
-        if "minus" in body:
-            study = body["key"].removesuffix(f": {body['option']} - {body['minus']}")
-            stale = bool(arms.get(study))
-        else:
-            study = body.get("block", "")
-            stale = "arm" in body and study in arms and body["option"] not in arms[study]
-        if stale:
-            raise ValueError(
-                f"study {printable(study)!r} was told before with other arms (m-{number}, key "
-                f"{printable(body['key'])}), which would go on counting: void what was told of it, and tell "
-                "the table again; if it is another study, give it another name."
-            )
 
 
 #: The kinds that a study takes where a measurement was declared to be something, and what to say otherwise.
@@ -93,10 +62,10 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
             f"{where}{job.id} asks for {len(job.items)} items: tell `items={{{job.items[0]!r}: ...}}` (or a "
             "table with a column item); a number without error bar says nothing about them."
         )
-    if question.items is not None and kind == NONE:
+    if state.begins_with_items:
         raise ValueError(
-            f"{where}this study measures options on its items: tell `items={{...}}` (or a table with a "
-            "column item); a number without error bar says nothing about them. Others need `se=`."
+            f"{where}this study compares options by their answers to the same items: give `items={{...}}` "
+            "(or a table with a column item). Other measurements need another study."
         )
     if question.measure is not None and kind not in SUITED[question.measure][0]:
         raise ValueError(f"{where}this study measures {question.measure}: {SUITED[question.measure][1]}.")
@@ -121,48 +90,70 @@ ABOUT = ("block", "instrument", "key", "by", "note")
 ERROR_WAYS = ("se", "var", "sd", "n", "ci", "level", "values", "successes", "trials")
 
 
-def read_told(state: State, given: dict[str, Any], *, now: float, row: int | None = None) -> dict[str, Any]:
-    """The body of an event "tell"; raises one sentence if anything is wrong.
-
-    Args:
-        state: The study before the measurement. given: ``job``, ``option`` or ``plus`` and ``minus``,
-        ``value``, one error bar, and what `ABOUT` lists. now: The time, to know which leases have expired.
-        row: The row of a table that it comes from, for messages.
-    """
-    job = find_job(state, given["job"]) if given.get("job") is not None else None
-    where = "" if row is None else f"row {row}: "
-    option, minus = find_probe(state, given, job, where)
-    named = f"row {row} ({option}): " if row is not None else ""
-    if given.get("items") is not None:
-        content = items_content(state, given, named) | about(given, named)
-    else:
-        question = state.specification
-        content = parse_told(
-            given | ({} if minus is None else {"minus": minus}), noise_floor=question.noise_floor,
-            where=named, bounds=question.bounds, logs=question.log_limits,
-        )  # fmt: skip
-        refuse_unsuited(state, content, minus, job, named)
-    if minus is not None:
-        check_pair(state, option, minus, named)
-    if job is not None and "block" not in content and (block := block_asked(state, job, named)) is not None:
-        content["block"] = block
-    notes = list(content.pop("notes", ()))
-    if job is not None:
-        notes += [*about_lease(state, job, now), *about_block(job, content.get("block"))]
-    return body_of(content, option, minus, None if job is None else job.id, notes)
-
-
-def parse_told(
+def read_told(
+    state: State,
     given: dict[str, Any],
     *,
-    noise_floor: float | None,
-    where: str = "",
-    lease: str = "",
-    bounds: Bounds | None = None,
-    logs: LogLimits | None = None,
+    now: float,
+    row: int | None = None,
+    named: Mapping[str, set[str]] | None = None,
 ) -> dict[str, Any]:
-    """What a measurement says by itself: its value, its error bar and what else is known about it."""
-    measured = read_measured(given, noise_floor=noise_floor, where=where, bounds=bounds, logs=logs)
+    """Check one measurement and return the body of its event.
+
+    Args:
+        state: The study before the measurement.
+        given: ``job``, ``option`` or ``plus`` and ``minus``, ``value``, one error bar, and `ABOUT`.
+        now: The time, which decides which leases have expired.
+        row: The row of a table that it comes from, for messages.
+        named: Blocks that other rows of the table name, by the suggestions for one new block.
+    """
+    where = "" if row is None else f"row {row}: "
+    job = find_job(state, given["job"], where) if given.get("job") is not None else None
+    option, minus = find_probe(state, given, job, where)
+    where = "" if row is None else f"row {row} ({option}): "
+    if given.get("items") is not None:
+        content = items_content(state, given, where) | about(given, where)
+    else:
+        question = state.specification
+        content = _measured(
+            given | ({} if minus is None else {"minus": minus}), noise_floor=question.noise_floor,
+            where=where, bounds=question.bounds, logs=question.log_limits,
+        )  # fmt: skip
+        content |= about(given, where)
+        refuse_unsuited(state, content, minus, job, where)
+    if minus is not None:
+        check_pair(state, option, minus, where)
+    notes = content.pop("notes", [])
+    body = {"option": option, **({} if minus is None else {"minus": minus}), **content}
+    if job is not None:
+        notes = [*notes, *about_lease(state, job, now), *answer(state, body, job, where, named)]
+    return body | ({"notes": notes} if notes else {})
+
+
+def answer(
+    state: State, body: dict[str, Any], job: Job, where: str, named: Mapping[str, set[str]] | None = None
+) -> list[str]:
+    """Make a measurement the answer to a suggestion, in the block that it asks for; returns remarks.
+
+    Args:
+        state: The study before the measurement.
+        body: The measurement, which is changed.
+        job: The suggestion.
+        where: The row, for messages.
+        named: Blocks that other rows of the table name, by the suggestions for one new block.
+    """
+    notes = about_block(job, body.get("block"))
+    if "block" not in body:
+        here = (named or {}).get(job.together or "", ())
+        if (block := block_asked(state, job, where, here)) is not None:
+            body["block"] = block
+    body["job"] = job.id
+    return notes
+
+
+def _measured(given: dict[str, Any], **reading: Any) -> dict[str, Any]:
+    """What a measurement says by itself: its value and its error bar."""
+    measured = read_measured(given, **reading)
     content: dict[str, Any] = {
         "value": measured.value,
         "kind": measured.kind,
@@ -173,7 +164,6 @@ def parse_told(
         "values": list(measured.singles) or None,
         "notes": list(measured.notes) or None,
     }
-    content |= about(given, where)
     return {name: part for name, part in content.items() if part is not None}
 
 
@@ -193,14 +183,6 @@ def about(given: dict[str, Any], where: str) -> dict[str, Any]:
             except (TypeError, ValueError) as problem:
                 raise type(problem)(f"{where}{problem}") from None
     return content
-
-
-def body_of(
-    content: dict[str, Any], option: str, minus: str | None, job: str | None, notes: Sequence[str]
-) -> dict[str, Any]:
-    """The body of an event "tell"."""
-    body = {"option": option, **({} if minus is None else {"minus": minus}), **content}
-    return body | ({} if job is None else {"job": job}) | ({"notes": list(notes)} if notes else {})
 
 
 #: What makes two tellings of one key the same, with what an event need not say.
@@ -246,25 +228,6 @@ def find_before(state: State, body: dict[str, Any]) -> Before | None:
     return None
 
 
-def told_before(state: State, body: dict[str, Any]) -> Before | None:
-    """The measurement that was told before; another content with the same key is refused."""
-    before = find_before(state, body)
-    if before is not None and before.differs is not None:
-        raise ToldOtherwiseError(
-            f"key {body['key']} already told with {before.differs}. Use amend on m-{before.number} if this "
-            "is a correction."
-        )
-    return before
-
-
-def still_void(before: Before, where: str = "") -> ValueError:
-    """The refusal to count what was voided."""
-    return ValueError(
-        f"{where}m-{before.number} was told with this key and content and voided ({before.voided}): told "
-        "again it still does not count. If it is right after all, tell it with another key."
-    )
-
-
 def difference(state: State, number: int, body: dict[str, Any]) -> str | None:
     """How a measurement differs from what is told now, such as "1.31; you sent 1.38"; None if it does not."""
     told = state.told[number - 1]
@@ -290,63 +253,3 @@ def all_differing(told: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
     """The parts in which what is told now differs from what was told."""
     yield from (part for part, usual in CONTENT.items() if told.get(part, usual) != body.get(part, usual))
     yield from (part for part in SAID_AGAIN if part in body and told.get(part) != body[part])
-
-
-#: A measurement's number and its content.
-Found = tuple[int, dict[str, Any]]
-
-
-def told_together(
-    state: State, given: Sequence[dict[str, Any]], now: float
-) -> tuple[list[Found], list[tuple[str, dict[str, Any]]]]:
-    """What each of them is, and the events of those that are new.
-
-    Args:
-        state: The study before them.
-        given: What `read_told` takes, for each.
-        now: The time, to know which leases have expired.
-    """
-    found: list[Found] = []
-    happened: list[tuple[str, dict[str, Any]]] = []
-    first: dict[tuple[str, str], Found] = {}  # by key, or by the suggestion that is answered
-    for row, one in enumerate(given, start=1):
-        several = len(given) > 1
-        body = read_told(state, one, now=now, row=row if several else None)
-        if body["kind"] == ITEMS and several:
-            raise ValueError(f"row {row}: items are told one option at a time; tell them by themselves.")
-        before = told_before(state, body)
-        if before is not None and before.voided is not None:
-            raise still_void(before, f"row {row}: " if several else "")
-        if before is not None:
-            found.append((before.number, state.told[before.number - 1]))
-            continue
-        check_next(state, body)
-        again = _above(first, body, row)
-        if again is None:
-            again = (len(state.told) + 1 + len(happened), body)
-            happened.append(("tell", body))
-            if (sign := _sign(body)) is not None:
-                first.setdefault(sign, again)
-        found.append(again)
-    return found, happened
-
-
-def _above(first: dict[tuple[str, str], Found], body: dict[str, Any], row: int) -> Found | None:
-    """The row above that says the same with the same key, or for the same suggestion."""
-    sign = _sign(body)
-    above = None if sign is None else first.get(sign)
-    if above is None or sign is None:
-        return None
-    if differing(above[1], body) is None:
-        return above
-    if sign[0] == "key":
-        raise ToldOtherwiseError(f"row {row}: key {body['key']} stands above with another content.")
-    return None
-
-
-def _sign(body: dict[str, Any]) -> tuple[str, str] | None:
-    """By what a telling is known."""
-    for name in ("key", "job"):
-        if name in body:
-            return name, body[name]
-    return None

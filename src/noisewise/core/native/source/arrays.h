@@ -25,10 +25,6 @@ enum { BY_FEATURE = 0, BY_ACTION = 1, SINGLE = 2 };
 /* `IndependentModel` of `core/independent.py`. */
 typedef struct {
     int64_t n;
-    Ints touched; /* (rows,): the options with a load, ascending */
-    Floats own; /* (n,) */
-    Matrix loads; /* (rows, q) */
-    Matrix border; /* (q, q) */
     Floats squared_widths; /* (n,) */
     Floats means; /* (n,) */
     Floats tally; /* (7,) */

@@ -35,7 +35,6 @@
     /* rules/_bayes_gap.py */ \
     CONSTANT(GUESS, 3.0) \
     /* core/blocks.py */ \
-    CONSTANT(MANY, 250000.0) \
     /* rules/races.py */ \
     CONSTANT(MEMORY, 20.0) \
     CONSTANT(CAUTION, 8.0) \

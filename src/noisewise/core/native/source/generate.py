@@ -27,39 +27,37 @@ Blocks: factor[k, dim, dim + 1], pivots[k, dim], reciprocals[k, dim], tally[k, F
 Vertices: const left[left_rows, left_columns], const right[right_rows, right_columns], truth gray
 """
 
-#: The verbs as C has them. `model` alone is a model of vectors, which NumPy handles if its list is very
-#: long and the verb says `few`; `model.means` is an array that every model has. `row` is a row of the
-#: model, `rows` an array of them, `length` the length that an array was found to have, `new` the result,
-#: and `room` scratch. Arrays with an asterisk are written. `work` says how often all entries are read, to
-#: release the interpreter's lock in long calls. `NAME_independent` takes over from NAME for models without
-#: vectors.
+#: The verbs as C has them. `model` alone is a model of vectors; `model.means` is an array that every model
+#: has. `row` is a row of the model, `rows` an array of them, `length` the length that an array was found to
+#: have, `new` the result, and `room` scratch. Arrays with an asterisk are written. `work` says how often all
+#: entries are read, to release the interpreter's lock in long calls. `NAME_independent` takes over from NAME
+#: for models without vectors.
 VERBS = """
-fold(model, layout, row action, float reward, float sigma) few
-fold_independent(independent, row action, float reward, float sigma, room reach[dim],
-    room covariances[model.separate.touched.size])
-recentre(model, layout) few
-refresh_all(model, layout) few
-set_theta(model, layout, floats estimate[dim]) few
+fold(model, layout, row action, float reward, float sigma)
+fold_independent(independent, row action, float reward, float sigma)
+recentre(model, layout)
+refresh_all(model, layout)
+set_theta(model, layout, floats estimate[dim])
 theta(model, new out[dim])
 float squared_norm(model)
 float distance_to(model, floats parameter[dim])
-int learn_rows(model, layout, float gain, row first, row last[n + 1])
-covariance_with(model, layout, row action, new out[n]) few
-covariance_with_independent(independent, row action, room reach[dim], new out[n])
-contrast_widths(model, layout, row action, new out[n]) few
-contrast_widths_independent(independent, row action, room reach[dim], new out[n])
-squared_covariances(model, layout, rows rivals[k], length k, row action, floats weights[k], new out[n]) few
+covariance_with(model, layout, row action, new out[n])
+covariance_with_independent(independent, row action, new out[n])
+contrast_widths(model, layout, row action, new out[n])
+contrast_widths_independent(independent, row action, new out[n])
+squared_covariances(model, layout, rows rivals[k], length k, row action, floats weights[k], new out[n])
     work(k)
 squared_covariances_independent(independent, rows rivals[k], length k, row action, floats weights[k],
-    room reach[dim], room one[n], room other[n], new out[n])
-perturbed_means(model, layout, floats normals[dim], float scale, new out[n]) few
-int first_other(model, layout, floats draws[k, dim], length k, mask allowed[n], row leader) few work(k)
+    new out[n])
+perturbed_means(model, layout, floats normals[dim], float scale, new out[n])
+int best_of_draw(model, layout, floats normals[dim], float scale, mask allowed[n])
+int first_other(model, layout, floats draws[k, dim], length k, mask allowed[n], row leader) work(k)
 spread(model, new out[dim, dim])
 covariance(model, new out[dim, dim])
 remember(History history, model, layout, row action, float reward, float scale, float tau)
 fit_huber(History history, model, float ridge, float bound, new out[dim]) work(4 * history.slots.size)
 move(Curvature curvature, model, layout, row action, float reward, float scale, float tau, float bound)
-stay_in_ball(Curvature curvature, model, layout, float bound) few
+stay_in_ball(Curvature curvature, model, layout, float bound)
 deal(Blocks blocks, model, layout, row action, float reward, float sigma)
 centre_of(Blocks blocks, model, new out[dim])
 float certified_contrast(Blocks blocks, model, layout, mask candidates[n], row action, float reach)
@@ -93,20 +91,20 @@ int most_optimistic(model.means, model.squared_widths, model.scratch*, mask allo
 drop_ruled_out(model.means, model.squared_widths, model.scratch*, mask* candidates[n], length n,
     float radius)
 keep_near_best(floats values[n], mask* candidates[n], length n, float slack)
-int strongest_rival(model, layout, row leader, float radius) few
-int most_telling(model, layout, row one, row other, float variance, mask allowed[n]) few
-float regret_bound(model, layout, mask candidates[n], row action, float radius) few
-float likelihood_ratio(model, layout, row action, float eps) few
-int smallest_bound(model, layout, mask candidates[n], row action, float radius, room floors[n]) few
+int strongest_rival(model, layout, row leader, float radius)
+int most_telling(model, layout, row one, row other, float variance, mask allowed[n])
+float regret_bound(model, layout, mask candidates[n], row action, float radius)
+float likelihood_ratio(model, layout, row action, float eps)
+int smallest_bound(model, layout, mask candidates[n], row action, float radius, room floors[n])
 book(model.squared_widths, length n, floats* ledgers[5], NoiseHistory noise, row action, float sigma)
 closest_races(model, layout, mask candidates[n], row leader, float reach,
     ints* rivals[RACES], floats* weights[RACES])
-closest_races_independent(independent, mask candidates[n], row leader, float reach, room reached[dim],
+closest_races_independent(independent, mask candidates[n], row leader, float reach,
     ints* rivals[RACES], floats* weights[RACES])
 int most_settling(model, layout, ints rivals[RACES], row leader, floats weights[RACES],
     NoiseHistory noise, float sigma, mask allowed[n])
 int most_settling_independent(independent, ints rivals[RACES], row leader, floats weights[RACES],
-    NoiseHistory noise, float sigma, mask allowed[n], room room[dim + 2 * n])
+    NoiseHistory noise, float sigma, mask allowed[n])
 seed_stream(word seed, word purpose, word index, words* state[4])
 """
 
@@ -158,7 +156,6 @@ class Verb(NamedTuple):
     returns: str
     name: str
     parts: list[Part]
-    few: bool
     work: str
 
     @property
@@ -181,10 +178,10 @@ def read_verbs() -> dict[str, Verb]:
     """The table of verbs."""
     verbs = {}
     for line in re.sub(r"\n +", " ", VERBS.strip()).splitlines():
-        found = re.fullmatch(r"(?:(\w+) )?(\w+)\((.*?)\)( few)?(?: work\((.*)\))?", line)
+        found = re.fullmatch(r"(?:(\w+) )?(\w+)\((.*?)\)(?: work\((.*)\))?", line)
         assert found, line
-        returns, name, parts, few, work = found.groups()
-        verbs[name] = Verb(returns or "", name, list(parts_of(parts)), bool(few), work or "1")
+        returns, name, parts, work = found.groups()
+        verbs[name] = Verb(returns or "", name, list(parts_of(parts)), work or "1")
     return verbs
 
 
@@ -327,8 +324,6 @@ def wrapper(verb: Verb, variant: Verb | None) -> str:
             read(f"read_model({item}, &model)")
             if "model" in verb.kinds and variant is None:
                 read("model.independent ? ANOTHER : OURS")
-            if verb.few:
-                read("!model.independent && model.n >= (int64_t)MANY ? ANOTHER : OURS")
             lines += ["const int64_t n = model.n, dim = model.dim; (void)n, (void)dim;"]
         elif part.kind in SCALARS:
             lines += [f"{SCALARS[part.kind]} {part.name} = 0;"]

@@ -67,8 +67,6 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__verbs(void)
 {
     import_array();
-    name_touched = PyUnicode_InternFromString("touched");
-    if (!name_touched) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (!module) return NULL;
     const char *instructions = "baseline";

@@ -93,9 +93,9 @@ static void closest_races(const DenseModel *model, Layout layout, const Flag *ca
 }
 
 static void closest_races_independent(const IndependentModel *model, const Flag *candidates, int64_t leader, double reach,
-                                      double *reached, int64_t *rivals, double *weights)
+                                      int64_t *rivals, double *weights)
 {
-    contrast_widths_independent(model, leader, reached, model->scratch.at);
+    contrast_widths_independent(model, leader, model->scratch.at);
     races_by_widths(model->means.at, model->squared_widths.at, model->scratch.at, candidates, model->n, leader, reach,
                     rivals, weights);
 }

@@ -16,7 +16,7 @@
 /* The processor's table of verbs. */
 static const Verbs *verbs = &baseline_verbs;
 /* The classes of the two models, and whether all verbs are to run as NumPy for now. */
-static PyObject *dense_class, *independent_class, *name_touched;
+static PyObject *dense_class, *independent_class;
 static int numpy_only;
 
 /* Lengths that are known where a function is called cost nothing only inside the caller. */
@@ -114,32 +114,17 @@ static inline Reading read_columns(PyObject *object, Model *model, Matrix *colum
 static Reading read_independent(PyObject *tuple, Model *model)
 {
     IndependentModel *to = &model->separate;
-    PyObject *touched = PyObject_GetAttr(PyTuple_GET_ITEM(tuple, 0), name_touched);
-    if (!touched) return WRONG;
-    const int64_t rows = length_of(touched, 1, 0);
-    const Reading read = read_array(touched, NPY_INT64, false, "touched", &to->touched.at, 1, &rows);
-    const bool shared = Py_REFCNT(touched) > 1; /* the model's own, which lives as long as the model */
-    Py_DECREF(touched);
-    MUST(shared ? read : ANOTHER);
-    const int64_t n = length_of(PyTuple_GET_ITEM(tuple, 5), 1, 0), q = length_of(PyTuple_GET_ITEM(tuple, 3), 2, 0);
-    if (n <= 0 || q < 0) return ANOTHER;
-#define ARRAY(place, field, dimensions, ...) \
-    MUST(read_array(PyTuple_GET_ITEM(tuple, place), NPY_DOUBLE, true, #field, &to->field.at, dimensions, \
-                    (int64_t[]){__VA_ARGS__}));
-    ARRAY(1, own, 1, n)
-    ARRAY(2, loads, 2, rows, q)
-    ARRAY(3, border, 2, q, q)
-    ARRAY(4, squared_widths, 1, n)
-    ARRAY(5, means, 1, n)
-    ARRAY(6, tally, 1, TALLIES)
-    ARRAY(7, scratch, 1, n)
-    for (int64_t r = 0; r < rows; r++)
-        if (to->touched.at[r] < 0 || to->touched.at[r] >= n) return refuse("touched", to->touched.at[r], n);
-    to->touched.size = to->loads.rows = rows;
-    to->loads.columns = to->border.rows = to->border.columns = q;
-    to->own.size = to->squared_widths.size = to->means.size = to->scratch.size = to->n = n;
+    const int64_t n = length_of(PyTuple_GET_ITEM(tuple, 2), 1, 0);
+    if (n <= 0) return ANOTHER;
+#define ARRAY(place, field, length) \
+    MUST(read_array(PyTuple_GET_ITEM(tuple, place), NPY_DOUBLE, true, #field, &to->field.at, 1, (int64_t[]){length}));
+    ARRAY(1, squared_widths, n)
+    ARRAY(2, means, n)
+    ARRAY(3, tally, TALLIES)
+    ARRAY(4, scratch, n)
+    to->squared_widths.size = to->means.size = to->scratch.size = to->n = n;
     to->tally.size = TALLIES;
-    *model = (Model){true, BY_FEATURE, n, q, to->means.at, to->squared_widths.at, to->scratch.at, .separate = *to};
+    *model = (Model){true, BY_FEATURE, n, n, to->means.at, to->squared_widths.at, to->scratch.at, .separate = *to};
     return OURS;
 }
 
@@ -148,7 +133,7 @@ static inline Reading read_DenseModel(PyObject *tuple, Model *model, DenseModel 
 static inline Reading read_model(PyObject *object, Model *model)
 {
     PyObject *class = (PyObject *)Py_TYPE(object);
-    if (class == independent_class && PyTuple_GET_SIZE(object) == 8) return read_independent(object, model);
+    if (class == independent_class && PyTuple_GET_SIZE(object) == 5) return read_independent(object, model);
     if (class != dense_class) return ANOTHER;
     MUST(read_DenseModel(object, model, &model->dense));
     model->independent = false;

@@ -104,12 +104,11 @@ static int64_t most_settling(const DenseModel *model, Layout layout, const int64
 
 static int64_t most_settling_independent(const IndependentModel *model, const int64_t *rivals, int64_t leader,
                                          const double *weights, const NoiseHistory *noise, double sigma,
-                                         const Flag *allowed, double *room)
+                                         const Flag *allowed)
 {
-    const int64_t q = model->border.rows, n = model->n;
     double *squares = model->scratch.at;
     int64_t races = 0;
     while (races < RACES && weights[races] > 0.0) races++;
-    squared_covariances_independent(model, rivals, races, leader, weights, room, room + q, room + q + n, squares);
-    return most_settling_by_squares(squares, model->squared_widths.at, n, noise, sigma, allowed);
+    squared_covariances_independent(model, rivals, races, leader, weights, squares);
+    return most_settling_by_squares(squares, model->squared_widths.at, model->n, noise, sigma, allowed);
 }

@@ -60,19 +60,6 @@ if (news) {
     } catch (unreachable) { pause = Math.min(60000, 2 * pause); }
     timer = setTimeout(poll, document.hidden ? Math.max(pause, 10000) : pause);
   };
-  const startPolling = () => { if (!timer) timer = setTimeout(poll, pause); };
-  if (news.dataset.events && typeof EventSource !== "undefined") {
-    const stream = new EventSource(news.dataset.events + "?after=" + encodeURIComponent(known));
-    let opened = false;
-    const told = (message) => { if (message.lastEventId) heard(message.lastEventId); };
-    stream.onopen = () => { opened = true; clearTimeout(timer); timer = 0; };
-    stream.onmessage = told;
-    (news.dataset.kinds || "").split(" ").filter(Boolean).forEach((kind) => stream.addEventListener(kind, told));
-    stream.onerror = () => {
-      if (!opened || stream.readyState === EventSource.CLOSED) stream.close();
-      startPolling();
-    };
-    addEventListener("pagehide", () => stream.close());
-  } else startPolling();
+  timer = setTimeout(poll, pause);
   document.addEventListener("visibilitychange", () => { if (!document.hidden && timer) { clearTimeout(timer); poll(); } });
 }
