@@ -48,18 +48,20 @@ def slips_in(state: State, place: int, written: Any = None) -> list[str]:
     body, all_of = state.told[place - 1], state.measurements
     if body["kind"] == ITEMS or not all_of.is_live(place):
         return []
+    # The parts of this run at every measurement, so each is computed only where it can matter.
     plus, live = all_of.column("plus", place), all_of.column("live", place)
     minus, block = all_of.column("minus", place), all_of.column("block", place)
-    here = (plus == plus[-1]) & (live > 0) & (minus == minus[-1]) & (block == block[-1])
+    here = (plus == plus[-1]) & (live != 0) & (minus == minus[-1]) & (block == block[-1])
     here[-1] = False
-    rows, kinds = here.nonzero()[0], all_of.column("kind", place)
-    if (kinds[rows] == _ITEMS).any():
-        rows = rows[kinds[rows] != _ITEMS]
+    kinds = all_of.column("kind", place)
+    if state.items:
+        here &= kinds != _ITEMS
+    rows = here.nonzero()[0]
     values, value, shown = all_of.column("value", place)[rows], body["value"], body.get("shown")
     barred, sigma = _are_barred(kinds[rows]), body["sigma"] if kinds[-1] in _BARRED else None
     said = []
-    same = [at for at in rows[values == value].tolist() if at >= place - 1 - RECENT]
-    if shown is not None and body["kind"] != COUNTS and shown in (state.told[at].get("shown") for at in same):
+    same = rows[values == value].tolist() if shown is not None and body["kind"] != COUNTS else []
+    if any(at >= place - 1 - RECENT and state.told[at].get("shown") == shown for at in same):
         said.append(
             "was told before, with the same value and error bar. If it is the same measurement, void one of "
             "them; with `key=` telling it twice does no harm."
@@ -70,7 +72,7 @@ def slips_in(state: State, place: int, written: Any = None) -> list[str]:
         mean = float(values.mean())
         said += _other_unit(value, mean) if abs(value - mean) > 0.5 * abs(mean) else []
     else:
-        precision = float(np.sum(all_of.column("sigma", place)[rows][barred] ** -2.0))
+        precision = float((all_of.column("sigma", place)[rows[barred]] ** -2.0).sum())
         far = FAR if state.specification.noise != HEAVY else FAR_OF_ANY_TAILS
         said += _far_off(value, values, sigma, precision, far)
     if sigma is None and body["kind"] == NONE:
@@ -120,8 +122,10 @@ def _name(body: dict[str, Any]) -> str:
 
 def _far_off(value: float, values: Floats, sigma: float, precision: float, far: float) -> list[str]:
     """How far a value lies from what is known of its option, and what it may have been meant to be."""
-    count, mean = values.size, float(values.mean())
+    count, mean = values.size, float(values.sum()) / values.size
     away = value - mean
+    if away * away <= far**2 * (sigma**2 + 1.0 / precision):  # whatever their scatter
+        return []
     scatter = float(values.var(ddof=1)) if count > 2 else 0.0
     usual = max(sigma**2, scatter) + max(1.0 / precision, scatter / count)
     if away * away <= far**2 * usual:
