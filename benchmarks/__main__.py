@@ -35,7 +35,6 @@ NAMES = (
     "remote",
     "faults",
     "log",
-    "adversaries",
     "coverage",
     "coverage_kinds",
     "evidence_events",

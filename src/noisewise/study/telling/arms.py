@@ -165,10 +165,10 @@ def _values(
     allowed = DISAGREEMENT * error + rounded + 1e-9 * float(np.abs(value).max())
     if abs(off[worst]) > max(allowed, NEARLY * error):
         row = rows[worst]
-        others = listed_rows([other for other in rows if other is not row])
         raise ValueError(
             f"study {printable(study)!r}: its differences do not add up: {printable(row.one)} - "
-            f"{printable(row.other)} in row {row.row} contradicts {others}. "
+            f"{printable(row.other)} in row {row.row} contradicts "
+            f"{listed_rows([o for o in rows if o != row])}. "
             "Look for a wrong number or sign; rows of different studies need different names of the study."
         )
     if abs(off[worst]) > min(allowed, NEARLY * error + 1e-9 * float(np.abs(value).max())):
