@@ -132,8 +132,8 @@ def _variances(
     most = float(np.abs(off).max())
     if most > max(allowed, 0.0 if known else NEARLY * float(squares.max())):
         raise ValueError(
-            f"study {printable(study)!r}: the standard errors of its {listed_rows(rows)} do not belong to one "
-            "set of arms: each se² must be the sum of the variances of two. Look for a wrong standard error."
+            f"study {printable(study)!r}: the standard errors of its {listed_rows(rows)} do not belong to "
+            "one set of arms: each se² must be the sum of the variances of two. Look for a wrong one."
         )
     if most > allowed:
         part = percent(most / float(squares.max()), 1)
@@ -167,7 +167,8 @@ def _values(
         row = rows[worst]
         raise ValueError(
             f"study {printable(study)!r}: its differences do not add up: {printable(row.one)} - "
-            f"{printable(row.other)} in row {row.row} contradicts {listed_rows([o for o in rows if o != row])}. "
+            f"{printable(row.other)} in row {row.row} contradicts "
+            f"{listed_rows([o for o in rows if o != row])}. "
             "Look for a wrong number or sign; rows of different studies need different names of the study."
         )
     if abs(off[worst]) > min(allowed, NEARLY * error + 1e-9 * float(np.abs(value).max())):
