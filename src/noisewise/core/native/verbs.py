@@ -3,7 +3,7 @@
 ``@verb`` decorates the NumPy body and returns the compiled function of the same name, which reads the model's
 arrays in place. It hands over to the NumPy body what it does not know: other layouts and types, and models of
 other classes. Without the extension the NumPy body does the work; nothing else changes but the speed. The
-environment variable NOISEWISE_VERBS chooses: "numpy" does without the extension on purpose, "baseline" without
+environment variable NOISEWISE_VERBS chooses: "numpy" does without the extension, "baseline" without
 the instructions of newer processors.
 """
 
