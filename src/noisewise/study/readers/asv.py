@@ -33,7 +33,7 @@ def read(
 
     Args:
         file: A file of results, ``results/machine/commit-environment.json``, or the folder.
-        unit: The unit to tell times in; default: seconds, as they are.
+        unit: The unit of the recorded times; default: seconds, as they are.
         metric: ``"time"``, ``"mem"``, ``"peakmem"`` or ``"track"``: which benchmarks.
         version: ``"any"`` reads files of versions that are not known.
     """
@@ -116,8 +116,8 @@ def _notes(rows: list[ReadRow], other: list[str], failed: list[str]) -> list[str
     notes = []
     if any("lo" in row.fields for row in rows):
         notes.append(
-            "The samples were not recorded, so medians with asv's intervals at 99 % are told, as if these "
-            "were known; asv run --record-samples keeps the samples."
+            "The samples were not recorded, so medians with asv's intervals at 99 % are recorded, as if "
+            "they were known; asv run --record-samples keeps the samples."
         )
     if other:
         notes.append(f"Benchmarks of another kind are left out: {listed(other)}.")
