@@ -24,7 +24,6 @@ from scipy.stats import beta, binom
 from threadpoolctl import threadpool_limits
 
 import noisewise as nw
-from benchmarks.adversaries import FALSE_ALARM
 from benchmarks.timing import Row
 from noisewise.core.sequences import without_collector
 from noisewise.study.asking.pending import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
@@ -35,6 +34,8 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 
+#: A true certificate has more misses than the target with this probability.
+FALSE_ALARM = 1e-6
 STUDIES = int(os.environ.get("COVERAGE_STUDIES", "2000"))
 MINUTES = float(os.environ.get("COVERAGE_MINUTES", "inf"))
 CONFIDENCES = (0.5, 0.8, 0.95)

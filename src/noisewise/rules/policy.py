@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet, OracleSet, set_from
 from noisewise.core.blocks import Floats, Mask
-from noisewise.core.checks import check_count, check_number, check_sigma
+from noisewise.core.checks import check_number, check_sigma
 from noisewise.core.files import save_arrays
 from noisewise.core.randomness import generator, stream
 from noisewise.rules.model import KeptCertificate
@@ -62,16 +62,6 @@ class Estimate:
     """Which may still be the best, (n,); on a list."""
     covariance: Any = None
     """``V⁻¹``, (dim, dim); on an infinite set."""
-
-    def ellipse(self, n: int = 181) -> Floats:
-        """The outline of the confidence ellipsoid of theta in two dimensions, (n, 2); on an infinite set."""
-        if self.covariance is None or self.theta.size != 2:
-            raise ValueError(
-                f"`ellipse` needs an infinite set of two features; got {self.theta.size} features."
-            )
-        angles = np.linspace(0.0, 2.0 * np.pi, check_count("n", n, least=4))
-        circle = np.column_stack([np.cos(angles), np.sin(angles)])
-        return np.asarray(self.theta + self.radius * circle @ np.linalg.cholesky(self.covariance).T)
 
     def __repr__(self) -> str:
         left = (
@@ -255,7 +245,7 @@ class Policy:
         return bool(now.allows(point)[0] and candidates.allow(point)[0])
 
     def estimate(self) -> Estimate:
-        """Everything the policy believes now, as arrays of its own."""
+        """Everything the policy believes now, as copies."""
         rule, model, void, advised = self.rule, self.rule.model, self._void(), self.recommend()
         radius, own = float(rule.beta()), self._of_set if self.on_set else self._of_list
         bound, found, more = own(advised, radius)
@@ -307,7 +297,7 @@ class Policy:
         return twin
 
     def fresh(self, actions: Any = None, horizon: int | None = None) -> Self:
-        """The same rule and options before any measurement, perhaps on other actions."""
+        """A policy with this rule and its options before any measurement, perhaps on other actions."""
         chosen = self.actions if actions is None else actions
         return type(self)(self.rule, chosen, horizon=horizon or self.horizon)
 
@@ -416,7 +406,7 @@ def decide(rule: Rule, allowed: Any, sigma: float | None, number: int) -> Action
         rule: With everything it knows, measurements under way included.
         allowed: A mask of the actions; None on an infinite set.
         sigma: The noise of the coming measurement; None if it is not known.
-        number: Which question this is: each has random numbers of its own, and the same ones always.
+        number: Number of the question, which decides its random numbers.
     """
     if sigma is None and rule.sees_sigma == "before":
         raise ValueError(f"`sigma` must be given: {rule.name!r} needs it before it chooses; got None.")

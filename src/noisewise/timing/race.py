@@ -31,7 +31,7 @@ EVERY = 0.1
 
 
 class ProgressLine:
-    """A line on standard error that is written over; nothing where that is no terminal.
+    """A line on standard error that is written over; nothing where that is not a terminal.
 
     Args:
         wanted: Whether anything is shown.
@@ -98,7 +98,7 @@ class Budget:
         if isinstance(given, int | float) and not isinstance(given, bool) and not float(given).is_integer():
             raise ValueError(f'`budget` must be a number of timings, or a time such as "90s"; got {given!r}.')
         self._most = read_budget(given)
-        if "cost" in self._most:
+        if self._most.keys() - {"measurements", "seconds"}:
             raise ValueError(
                 f'`budget` must be a time ("90s", "2min") or a number of timings; got {given!r}.'
             )
@@ -175,7 +175,7 @@ class Race:
         self._active = list(self._contenders)
 
     def run(self) -> Timings:
-        """Time until it is decided, the budget is spent, or somebody presses Ctrl-C."""
+        """Time until it is decided, the budget is spent, or Ctrl-C is pressed."""
         budget = Budget(self._budget_given, self._clock)
         interrupted = False
         try:

@@ -23,7 +23,7 @@ from noisewise.study.evidence.rounds import (
 from noisewise.study.study import Study
 
 #: What can be said of a candidate: at most eps slower than the baseline, more than that, neither.
-WITHIN, SLOWER, UNDECIDED = VERDICTS = ("within", "slower", "undecided")
+WITHIN, SLOWER, UNDECIDED = ("within", "slower", "undecided")
 
 
 class Ratio(NamedTuple):

@@ -28,8 +28,11 @@ class UndecidedError(ValueError):
 
     exit_code = 4
 
-    def __init__(self, table: "Table", argument: str = "roles") -> None:
-        lines = [f"  {k}. {one}\n     {one.said(argument)}" for k, one in enumerate(table.readings, 1)]
+    def __init__(self, table: "Table", flags: bool = False) -> None:
+        lines = [
+            f"  {k}. {one}\n     {one.flags if flags else one.said}"
+            for k, one in enumerate(table.readings, 1)
+        ]
         super().__init__("\n".join([f"{table.question} Say one of these:", *lines]))
         self.table = table
 
@@ -122,14 +125,13 @@ class Reading:
             if role not in ("where", "features", "n") and not (role == "value" and names == melted)
         }
 
-    def said(self, argument: str) -> str:
-        """What to say to get exactly this reading: flags, or the argument of a function."""
-        if argument == "flags":
-            return self.flags
+    @property
+    def said(self) -> str:
+        """The arguments that give exactly this reading."""
         roles = {role: names[0] if len(names) == 1 else names for role, names in self.stated.items()}
         where = [f"where={name!r}" for name in self.roles.get("where", ())]
         n = [f"`n={self._n or 'HOW_MANY'}`"] if self.needs_n else []
-        return ", ".join([f"{argument}={roles!r}", *where, *n])
+        return ", ".join([f"roles={roles!r}", *where, *n])
 
     @property
     def needs_n(self) -> bool:
@@ -417,6 +419,9 @@ def _choose(found: list[Candidate], table: Layout, given: Iterable[str]) -> tupl
             choices = [best, *sorted((one for one in choices if one is not best), key=lambda one: -one.score)]
     elif best.ask and (len(choices) > 1 or best.ask in ("error", "n")):
         about = best.ask
+        if about == "columns":  # both answers are among the first
+            alone = [one for one in choices if not one.table.melted][:1]
+            choices = [best, *alone, *(one for one in choices if one is not best and one not in alone)]
     return about, choices
 
 

@@ -50,6 +50,7 @@ squared_covariances(model, layout, rows rivals[k], length k, row action, floats 
 squared_covariances_independent(independent, rows rivals[k], length k, row action, floats weights[k],
     new out[n])
 perturbed_means(model, layout, floats normals[dim], float scale, new out[n])
+int best_of_draw(model, layout, floats normals[dim], float scale, mask allowed[n])
 int first_other(model, layout, floats draws[k, dim], length k, mask allowed[n], row leader) work(k)
 spread(model, new out[dim, dim])
 covariance(model, new out[dim, dim])
@@ -235,7 +236,7 @@ def free_lengths(known: set[str], part: Part, place: str, miss: str) -> Iterator
         if length.isidentifier() and length.islower() and length not in known:
             known.add(length)
             yield f"const int64_t {length} = length_of({place}, {len(part.shape)}, {axis});"
-            # A table of vertices may have no columns: then its row stands for nothing.
+            # A table of vertices may have no columns: then its row is empty.
             yield f"if ({length} {'<' if length.endswith('columns') else '<='} 0) {miss}"
 
 
