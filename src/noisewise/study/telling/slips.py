@@ -34,7 +34,7 @@ _ITEMS = KINDS.index(ITEMS)
 
 
 def _are_barred(kinds: Codes) -> NDArray[np.bool_]:
-    return (kinds == _BARRED[0]) | (kinds == _BARRED[1])
+    return np.asarray((kinds == _BARRED[0]) | (kinds == _BARRED[1]))
 
 
 def slips_in(state: State, place: int, written: Any = None) -> list[str]:
