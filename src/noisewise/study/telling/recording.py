@@ -9,8 +9,8 @@ they came from (`known_rows`). What is left is new, or corrects what is recorded
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -20,14 +20,14 @@ from noisewise.core.remarks import warn
 from noisewise.core.sequences import MadeOnDemand, without_collector
 from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_texts, counted, printable, some_of
 from noisewise.study.log.events import Event, Happened
-from noisewise.study.log.jobs import TOLD, Job
+from noisewise.study.log.jobs import Job
 from noisewise.study.log.log import Log
 from noisewise.study.log.specification import ERROR_BARS, Specification
 from noisewise.study.log.state import State
 from noisewise.study.log.told import Measurement, MeasurementWarning, measurement_of
 from noisewise.study.telling.changes import added_options, require_reason
 from noisewise.study.telling.error_bars import ITEMS, KNOWN
-from noisewise.study.telling.finding import NAMED, Watch, took_its_block
+from noisewise.study.telling.finding import Watch
 from noisewise.study.telling.item_rows import (
     ItemTable,
     check_next,
@@ -36,17 +36,23 @@ from noisewise.study.telling.item_rows import (
     read_item_table,
 )
 from noisewise.study.telling.items import write_places
-from noisewise.study.telling.known_rows import KnownRows, Repeat, find_copies, find_known
+from noisewise.study.telling.known_rows import (
+    Repeat,
+    changes_in_words,
+    corrected,
+    note_copies,
+    take_given_keys,
+    without_equal,
+)
 from noisewise.study.telling.roles import COUNT, NAME, READINGS, RESULTS, ROLE
 from noisewise.study.telling.rows import (
-    Before,
+    Body,
+    Fates,
     ToldOtherwiseError,
-    all_differing,
     answer,
-    difference,
-    differing,
-    find_before,
     read_told,
+    recognise,
+    still_void,
 )
 from noisewise.study.telling.slips import slips_in
 
@@ -55,7 +61,6 @@ if TYPE_CHECKING:  # one measurement is recorded without the library of tables
 
     from noisewise.study.telling.understanding import Understood
 
-Body = dict[str, Any]
 Unknown = Literal["refuse", "add", "skip"]
 #: What can become of options that are not in the catalogue.
 UNKNOWN = ("refuse", "add", "skip")
@@ -91,7 +96,7 @@ def record_rows(
             "this is a correction."
         )
     for place, number in fates.voided.items():
-        raise ValueError((f"row {place + 1}: " if several else "") + _still_void(state, number))
+        raise ValueError((f"row {place + 1}: " if several else "") + still_void(state, number))
     numbers = {place: len(state.told) + 1 + at for at, place in enumerate(fates.fresh)}
     numbers |= fates.known
     numbers |= {place: numbers[above] for place, above in fates.again.items()}
@@ -102,84 +107,6 @@ def record_rows(
         for at, body in enumerate(bodies)
     ]
     return found, [("tell", bodies[place]) for place in fates.fresh]
-
-
-class Change(NamedTuple):
-    """A row that says something else than the measurement it was recorded as."""
-
-    row: int  # in its table, from 1
-    number: int  # of the measurement
-    body: Body  # what the row says
-    differs: str = ""  # in what
-
-
-@dataclass
-class Fates:
-    """What becomes of rows, by their places."""
-
-    fresh: Sequence[int] = ()  # that are new
-    known: dict[int, int] = field(default_factory=dict)  # recorded already, as these measurements
-    voided: dict[int, int] = field(default_factory=dict)  # the same, of measurements that were voided
-    again: dict[int, int] = field(default_factory=dict)  # that repeat a row above
-    changes: list[Change] = field(default_factory=list)  # that correct what is recorded
-    notes: dict[int, list[str]] = field(default_factory=dict)
-    skipped: list[int] = field(default_factory=list)  # measurements that rows without keys were recorded as
-    missing: tuple[int, ...] = ()  # measurements of an earlier version of the table that are not in it
-
-
-def recognise(
-    state: State, bodies: Sequence[Body], rows: Sequence[int] = (), *, match: bool = False
-) -> Fates:
-    """Find rows that are recorded already: by their key, or as the same answer to the same suggestion.
-
-    Args:
-        state: The study before them.
-        bodies: The rows.
-        rows: Their numbers in a table, from 1; default: the first is 1.
-        match: Whether another result for a suggestion that was answered is a correction.
-    """
-    fates, fresh = Fates(), list[int]()
-    first: dict[tuple[str, str], int] = {}
-    for place, body in enumerate(bodies):
-        row = rows[place] if rows else place + 1
-        name = "key" if "key" in body else "job"
-        if name in body:
-            above = first.setdefault((name, body[name]), place)
-            if above != place and differing(bodies[above], body) is None:
-                fates.again[place] = above
-                continue
-            if above != place and name == "key":
-                where = rows[above] if rows else above + 1
-                raise ToldOtherwiseError(
-                    f"row {row}: key {body['key']} is in row {where}, too, with different content; give each "
-                    "measurement a key of its own."
-                )
-            before = find_before(state, body) or (_other_answer(state, body) if match else None)
-            if before is not None and before.differs is not None:
-                fates.changes.append(Change(row, before.number, body, before.differs))
-                continue
-            if before is not None:
-                (fates.known if before.voided is None else fates.voided)[place] = before.number
-                continue
-        fresh.append(place)
-    fates.fresh = fresh
-    return fates
-
-
-def _other_answer(state: State, body: Body) -> Before | None:
-    """A sheet that comes back twice corrects what was recorded; it does not repeat it."""
-    number = None if "key" in body else state.answers.get(body["job"])
-    if number is None or number in state.voided or state.jobs[body["job"]].status != TOLD:
-        return None
-    differ = difference(state, number, body)
-    return None if differ is None else Before(number, differs=differ)
-
-
-def _still_void(state: State, number: int) -> str:
-    return (
-        f"m-{number} was told with this key and content and voided ({state.voided[number]}): told again it "
-        "still does not count. If it is right after all, tell it with another key."
-    )
 
 
 # Tables
@@ -438,18 +365,18 @@ def take_table(state: State, table: Table, now: float) -> Taken:
         fates = Fates(fresh=range(len(rows)))
     else:
         fates = recognise(state, bodies, rows, match=table.match)
-    sentences = [f"row {rows[at]}: {_still_void(state, n)}" for at, n in fates.voided.items()]
+    sentences = [f"row {rows[at]}: {still_void(state, n)}" for at, n in fates.voided.items()]
     if table.repeat is not True and len(state.told):
-        sentences += _without_equal(state, bodies, rows, fates, table)
+        sentences += without_equal(state, bodies, rows, fates, table.repeat, table.amend)
     if not table.repeat and len(state.told):
-        _take_given_keys(state, bodies, rows, fates)
+        take_given_keys(state, bodies, rows, fates)
     if fates.changes and table.amend is None:
         raise ValueError(changes_in_words(state, sorted(fates.changes)))
     if table.repeat is not True and len(state.told):
-        _note_copies(state, bodies, rows, fates)
+        note_copies(state, bodies, rows, fates)
     if table.match:
         _answer_suggestions(state, bodies, rows, fates, now, named)
-    corrections = [_corrected(state, change, str(table.amend)) for change in sorted(fates.changes)]
+    corrections = [corrected(state, change, str(table.amend)) for change in sorted(fates.changes)]
     taken = Taken(state, bodies, fates, corrections, empty=table.n_rows - len(rows))
     taken.voided = sentences
     return taken
@@ -496,95 +423,6 @@ def _take_items(state: State, table: Table, items: ItemTable, now: float) -> Tak
     return taken
 
 
-def _values(bodies: Sequence[Body], places: Sequence[int]) -> Floats:
-    if isinstance(bodies, PlainRows):
-        return np.asarray(bodies.value[places])
-    return np.array([bodies[place]["value"] for place in places], dtype=float)
-
-
-def _loose(bodies: Sequence[Body], fates: Fates) -> list[int]:
-    """The places of new rows that have neither a key nor a suggestion."""
-    if isinstance(bodies, PlainRows) and "key" not in bodies._columns:
-        return list(fates.fresh)
-    return [place for place in fates.fresh if not {"key", "job"} & bodies[place].keys()]
-
-
-def _without_equal(
-    state: State, bodies: Sequence[Body], rows: Sequence[int], fates: Fates, table: Table
-) -> list[str]:
-    """Leave out rows without key and suggestion that an earlier table brought; sentences on voided ones."""
-    loose = _loose(bodies, fates)
-    if not loose:
-        return []
-    numbers = [rows[place] for place in loose]
-    found = find_known(state, _values(bodies, loose), numbers, lambda at: bodies[loose[at]])
-    if table.repeat == "others":
-        found = KnownRows(found.known if len(found.known) < len(loose) else {})
-    changes = [Change(numbers[at], n, bodies[loose[at]]) for at, n in sorted(found.changed.items())]
-    if changes and table.amend is None:
-        raise ValueError(changes_in_words(state, changes))
-    if unclear := found.shared if changes or table.amend is not None else found.same | found.shared:
-        raise ValueError(_in_common(numbers, unclear))
-    known = {loose[at]: number for at, number in (found.known | found.same).items()}
-    gone = {*known, *(loose[at] for at in (*found.voided, *found.changed))}
-    fates.fresh = [place for place in fates.fresh if place not in gone] if gone else fates.fresh
-    fates.known |= known
-    fates.changes += changes
-    fates.skipped, fates.missing = sorted(known.values()), found.missing
-    return [
-        f"row {numbers[at]}: m-{number} was told with this content and voided ({state.voided[number]}); it "
-        'still does not count. If it is right after all, say `repeat="others"`.'
-        for at, number in sorted(found.voided.items())
-    ]
-
-
-def _in_common(rows: Sequence[int], shared: dict[int, int]) -> str:
-    """A sentence on rows that may be recorded already."""
-    pairs = some_of([f"row {rows[at]} = m-{number}" for at, number in sorted(shared.items())])
-    return (
-        f"{counted(len(shared), 'row')} without a key may have been told before ({pairs}), or be equal by "
-        'chance. Nothing was told: say `repeat="others"` if they were measured again; otherwise leave them '
-        "out. Keys for rows avoid this question."
-    )
-
-
-def _take_given_keys(state: State, bodies: Sequence[Body], rows: Sequence[int], fates: Fates) -> None:
-    """Find a table that was recorded without keys and comes again with keys: its rows are corrections."""
-    if isinstance(bodies, PlainRows) and "key" not in bodies._columns:
-        return
-    keyed = [place for place in fates.fresh if "key" in bodies[place]]
-    if not keyed:
-        return
-    found = find_known(
-        state,
-        _values(bodies, keyed),
-        [rows[place] for place in keyed],
-        lambda at: {name: part for name, part in bodies[keyed[at]].items() if name != "key"},
-    )
-    for at, number in (found.same | found.changed | found.shared).items():
-        if "key" not in state.told[number - 1]:
-            note = f"may be m-{number}, which was told before without a key."
-            fates.notes.setdefault(keyed[at], []).append(note)
-    same = {keyed[at]: n for at, n in found.known.items() if "key" not in state.told[n - 1]}
-    fates.fresh = [place for place in fates.fresh if place not in same]
-    fates.changes += [Change(rows[place], number, bodies[place]) for place, number in same.items()]
-
-
-def _note_copies(state: State, bodies: Sequence[Body], rows: Sequence[int], fates: Fates) -> None:
-    """Name rows that equal measurements which were recorded one by one: they may be the same."""
-    loose = _loose(bodies, fates)
-    found = find_copies(state, _values(bodies, loose), lambda at: bodies[loose[at]]) if loose else {}
-    if len(found) == len(loose) > 1:
-        pairs = some_of([f"row {rows[loose[at]]} = m-{number}" for at, number in found.items()])
-        raise ValueError(
-            f"all {len(loose)} new rows equal measurements that were told before, one by one ({pairs}): "
-            "nothing was told. If they were really measured again, say so: `repeat=True`."
-        )
-    for at, number in found.items():
-        note = f"equals m-{number}, which was told before without a key."
-        fates.notes.setdefault(loose[at], []).append(note)
-
-
 def _answer_suggestions(
     state: State,
     bodies: Sequence[Body],
@@ -626,57 +464,6 @@ def _answer_suggestions(
         where = f"row {rows[place]} ({bodies[place]['option']}): "
         if notes := answer(state, bodies[place], job, where, named):
             fates.notes.setdefault(place, []).extend(notes)
-
-
-#: What a correction keeps if the row does not say it.
-KEPT = ("by", "note", "at", "cost", "row")
-#: What a value and its error bar say already.
-_MEASURED = ("option", "minus", "value", "sigma", "readings", "scatter", "values")
-
-
-def changes_in_words(state: State, changes: Sequence[Change]) -> str:
-    """Describe the changed rows beside what is recorded, and how to correct them all."""
-    shown = [_in_words(state, change) for change in changes[:NAMED]]
-    more = len(changes) - NAMED
-    rest = f"; and {more} more like these" if more > 0 else ""
-    loose = any(not {"key", "job"} & set(change.body) for change in changes)
-    own = '; if they are measurements of their own, `repeat="others"`' if loose else ""
-    return (
-        f"{'; '.join(shown)}{rest}. Nothing was told: if these are corrections, say why with "
-        f'`amend="reason"`{own}.'
-    )
-
-
-def _in_words(state: State, change: Change) -> str:
-    told, body = state.told[change.number - 1], change.body
-    name = f"key {body['key']}" if "key" in body else body.get("job")
-    parts = [part for part in all_differing(told, body) if part not in _MEASURED]
-    parts += ["key"] if told.get("key") != body.get("key") else []
-    old, new = _content(told, parts), _content(body, parts)
-    where = f"row {change.row}{'' if name is None else f' ({name})'}"
-    return f"{where}: m-{change.number} was told as {old}, and the row says {new}"
-
-
-def _content(content: Body, parts: Sequence[str]) -> str:
-    """A content such as "A = 1.31 ± 0.1, block 'Tue'"."""
-    minus = f" - {content['minus']}" if "minus" in content else ""
-    error = "" if content.get("shown") is None else f" ± {content['shown']:.6g}"
-    bare = " without error bar" if "kind" in parts and content.get("kind") == "none" else ""
-    said = [f"{part} {content[part]!r}" for part in parts if part != "kind" and content.get(part) is not None]
-    lacking = [f"no {part}" for part in parts if part != "kind" and content.get(part) is None]
-    value = f"{content.get('option')}{minus} = {content.get('value')!r}{error}{bare}"
-    return ", ".join([value, *said, *lacking])
-
-
-def _corrected(state: State, change: Change, reason: str) -> Body:
-    """The body of the event that corrects a measurement to what a row says."""
-    old = state.told[change.number - 1]
-    content = {name: part for name, part in change.body.items() if name != "notes"}
-    kept = {name: old[name] for name in KEPT if name in old and name not in content}
-    if "block" not in content and "block" in old and took_its_block(state, old):
-        kept["block"] = old["block"]
-    kept |= {"job": old["job"]} if old.get("job") in state.jobs else {}
-    return {"number": change.number, "reason": reason, "content": content | kept}
 
 
 def refuse_other_arms(state: State, rows: Sequence[Mapping[str, Any]]) -> None:
