@@ -34,7 +34,7 @@ NAMES = (
     "serving",
     "remote",
     "faults",
-    "adversaries",
+    "log",
     "coverage",
     "coverage_kinds",
     "evidence_events",
@@ -46,6 +46,7 @@ NAMES = (
     "commands",
     "advice",
     "gate",
+    "smooth",
     "good_enough",
 )
 #: Benchmarks of simulations in which nothing is timed, or little, which stays here.

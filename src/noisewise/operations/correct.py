@@ -149,8 +149,8 @@ class SwitchOutcome(Result):
 def switch(
     study: "Study",
     model: Annotated[
-        Literal["independent", "linear", "linear+deviation"] | None,
-        Opt("independent, linear or linear+deviation; default: the present one."),
+        Literal["independent", "linear", "linear+deviation", "smooth"] | None,
+        Opt("independent, linear, linear+deviation or smooth; default: the present one."),
     ] = None,
     *,
     deviation: Deviation = None,

@@ -184,9 +184,8 @@ def init(
     model: Annotated[
         str | None,
         Opt(
-            "independent, linear, linear+deviation or linear+deviation:SIZE; default: linear with "
-            "{features}, "
-            "else independent.",
+            "independent, linear, linear+deviation, smooth, or with the size of deviations, such as "
+            "smooth:SIZE; default: linear with {features}, else independent.",
             metavar="MODEL",
         ),
     ] = None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from noisewise.study.telling.understanding import Understood
 
-TABLES = "csv, tsv, txt, xlsx (FILE.xlsx#SHEET), parquet or arrow; - for a text on standard input"
+TABLES = "csv, tsv, txt, xlsx (FILE.xlsx#SHEET), parquet; - for a text on standard input"
 #: Endings of files that are no tables: the content says which tool wrote it.
 OF_TOOLS = (".json", ".jsonl", ".eval")
 #: How a file begins that is sent in base64.
@@ -74,7 +74,7 @@ def reading_of(
     layout = "network" if network else "arms" if arms else None
     if map is not None:
         _check_roles(map, layout)
-    return {"map": map, "ignore": ignore or [], "decimal": decimal, "allow_missing_se": allow_missing_se,
+    return {"roles": map, "ignore": ignore or [], "decimal": decimal, "allow_missing_se": allow_missing_se,
             "layout": layout, "counts": counts, "where": where, "n": n}  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def understood_table(
         table = source if isinstance(source, Path) else read_source("table", source)
         wanted = dict(reading)
         if option is not None:
-            wanted["map"] = {**(wanted.get("map") or {}), "option": option}
+            wanted["roles"] = {**(wanted.get("roles") or {}), "option": option}
         return understand(table, what="table", words=table_wording(), others=others, **wanted)
     except UndecidedError:
         raise
@@ -259,7 +259,7 @@ def _only_table(option: str, path: Path) -> Any:
         raise RefusedError("options", problem, option=option)
     table = read_source("options", Path(option))
     columns = table.frame.columns
-    says_so = path.suffix.lower() in (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+    says_so = path.suffix.lower() in (".csv", ".tsv", ".parquet")
     named = key_of(columns[0]) in ("id", "option", "options", "name", "names")
     if len(columns) == 1 and not (says_so or named):
         problem = "must be names or a table; {option!r} is a text without columns: its first line is {line!r}"

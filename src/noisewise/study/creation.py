@@ -14,7 +14,7 @@ from noisewise.study.certificates.certificate import Certificate, claimed_in, ot
 from noisewise.study.certificates.good_enough import find_good_enough
 from noisewise.study.log.events import first_row
 from noisewise.study.log.looks import check_blind
-from noisewise.study.log.model_choice import facts_of
+from noisewise.study.log.model_choice import check_room, facts_of
 from noisewise.study.log.specification import (
     BLIND,
     BUDGET_POLICY,
@@ -33,7 +33,7 @@ from noisewise.study.telling.scale import LINEAR
 
 if TYPE_CHECKING:
     from noisewise.study.telling.catalogue import OptionCatalogue
-    from noisewise.study.telling.understanding import HowToRead, Understood
+    from noisewise.study.telling.understanding import HowToBegin, Understood
 
 
 def create_study(
@@ -56,7 +56,7 @@ def create_study(
     policy: str | tuple[str, Mapping[str, Any]] | None = None,
     final: bool = False,
     seed: int | None = None,
-    **reading: "Unpack[HowToRead]",
+    **reading: "Unpack[HowToBegin]",
 ) -> Study:
     """Begin a study: which of these options is the best?
 
@@ -64,7 +64,7 @@ def create_study(
         store: Where it is kept: a file, which is made if need be, ``"postgresql://..."``, ``":memory:"``, a
             storage of your own, or the address of a server, ``"https://host/prefix"``.
         name: The study's name in its store.
-        options: A file (csv, tsv, txt, xlsx, parquet, arrow), a data frame, or a plain list of names.
+        options: A file (csv, tsv, txt, xlsx, parquet), a data frame, or a plain list of names.
             Default: the options that `results` are about.
         results: A table of measurements to begin with, as `Study.tell_many` takes it. If one of its rows is
             bad, no study is made. Features and costs are taken from it as well unless there are `options`;
@@ -77,6 +77,8 @@ def create_study(
             ``"linear"``: an option's value is a weighted sum of its features, so that measuring one teaches
             about all; the default with `features`. ``"linear+deviation"``: that sum plus a deviation of the
             option's own, whose typical size is estimated, or stated: ``"linear+deviation:0.3"``.
+            ``"smooth"``: deviations that are alike where features are, for response surfaces; a certificate
+            is then approximate, as it rests on how far "alike" reaches, which is estimated.
         measure: What a measurement is: ``"error bars"``, ``"counts"``, ``"readings"``, ``"rounds"`` (all
             options are measured in rounds, and compared within them), ``nw.Ratings(1, 5)`` (readings within
             bounds), or ``nw.Items(pool)`` (every option is measured on the same questions, inputs or seeds,
@@ -145,8 +147,6 @@ def begin_study(
     if reading:
         from noisewise.study.telling.understanding import check_reading
 
-        if "map" in reading:
-            raise TypeError("create_study() has no argument 'map'. Did you mean 'roles'?")
         check_reading(reading, "create_study")
     chosen, deviation = read_model(model)
     chosen = chosen or ("linear" if features else "independent")
@@ -225,6 +225,7 @@ def _tables(
         options, id=id, features=features, cost=cost, needs_features=uses_features,
         decimal=reading.get("decimal"),
     )  # fmt: skip
+    check_room(facts_of(model), len(catalogue.ids))
     return catalogue, understood
 
 
@@ -233,13 +234,12 @@ def _understood(
     reading: dict[str, Any],
 ) -> "Understood":  # fmt: skip
     from noisewise.study.readers.readout import Readout
-    from noisewise.study.tables.wording import CREATING
     from noisewise.study.telling.understanding import Understood, understand
 
     if isinstance(results, Understood | Readout):
         return understand(results)
     described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
-    return understand(results, what="results", others=described, map=roles or None, words=CREATING, **reading)
+    return understand(results, what="results", others=described, roles=roles or None, **reading)
 
 
 def _options_of(

@@ -8,7 +8,7 @@ import zipfile
 import polars as pl
 import pytest
 
-from noisewise.cli.design import read_options
+from noisewise.cli.research import read_options
 from noisewise.study.tables import limits as table_limits
 from noisewise.study.tables import packed as packed_tables
 from noisewise.study.tables.cells import hint_for
@@ -165,7 +165,7 @@ def test_what_no_workbook_has_is_refused(tmp_path, more, said):
     assert said in refusal(workbook(tmp_path / "r.xlsx", **more))
 
 
-# Parquet and Arrow
+# Parquet
 
 BOMBS = {
     "a run of nothing": pl.DataFrame({"a": pl.repeat(None, 3_000_000, eager=True)}),
@@ -180,32 +180,24 @@ SAID = ("cells in", "characters", "holds", "columns, and a table may have")
 
 
 def written(frame, path):
-    if path.suffix == ".parquet":
-        frame.write_parquet(path)
-    else:
-        frame.write_ipc(path, compression="zstd")
+    frame.write_parquet(path)
     return path
 
 
-@pytest.mark.parametrize(
-    ("what", "ending"),
-    [(what, "parquet") for what in BOMBS] + [(what, "arrow") for what in BOMBS if "long text" not in what],
-)
-def test_packed_tables_that_explode_are_refused(tmp_path, what, ending):
-    path = written(BOMBS[what], tmp_path / f"t.{ending}")
+@pytest.mark.parametrize("what", BOMBS)
+def test_packed_tables_that_explode_are_refused(tmp_path, what):
+    path = written(BOMBS[what], tmp_path / "t.parquet")
     said = refusal(path)
     assert any(one in said for one in SAID)
 
 
-@pytest.mark.parametrize("ending", ["parquet", "arrow"])
-def test_a_packed_table_is_refused_before_it_is_read(tmp_path, monkeypatch, ending):
+def test_a_packed_table_is_refused_before_it_is_read(tmp_path, monkeypatch):
     def read(*_, **__):
         raise AssertionError("it was read")
 
     zeros = pl.DataFrame({"a": pl.repeat(0.5, 300_000, eager=True), "b": ["x" * 1000] * 300_000})
-    path = written(zeros, tmp_path / f"t.{ending}")
+    path = written(zeros, tmp_path / "t.parquet")
     monkeypatch.setattr(pl, "read_parquet", read)
-    monkeypatch.setattr(pl, "read_ipc", read)
     monkeypatch.setattr(packed_tables, "MOST_UNPACKED", 2**20)
     assert path.stat().st_size < 2**18
     assert "it has more than 1 MB when it is unpacked" in refusal(path)
@@ -245,25 +237,14 @@ def packed_number(number):
     return found
 
 
-@pytest.mark.parametrize("compression", ["zstd", "lz4", "uncompressed"])
-def test_arrow_is_read_and_measured_buffer_by_buffer(tmp_path, compression):
-    frame = pl.DataFrame({"option": ["A", "B"] * 1000, "value": [0.5] * 2000, "v": [[1.0], []] * 1000})
-    frame.write_ipc(tmp_path / "t.arrow", compression=compression)
-    size = packed_tables._arrow_size((tmp_path / "t.arrow").read_bytes())
-    assert size.n_values >= 6000
-    assert size.n_bytes > 2000 * 8
-    assert read_whole("table", tmp_path / "t.arrow").frame.equals(frame)
-
-
-@pytest.mark.parametrize("ending", ["parquet", "arrow"])
-def test_damaged_metadata_is_refused_in_a_sentence(tmp_path, ending):
-    path = written(pl.DataFrame({"a": [1.0, 2.0]}), tmp_path / f"t.{ending}")
+def test_damaged_metadata_is_refused_in_a_sentence(tmp_path):
+    path = written(pl.DataFrame({"a": [1.0, 2.0]}), tmp_path / "t.parquet")
     content = path.read_bytes()
     for at in range(0, len(content), 7):
         for byte in (0, 127, 255):
             damaged = content[:at] + bytes([byte]) + content[at + 1 :]
             try:
-                (packed_tables._arrow_size if ending == "arrow" else packed_tables._parquet_size)(damaged)
+                packed_tables._parquet_size(damaged)
             except (ValueError, *packed_tables.DAMAGED):
                 pass
     for cut in range(0, len(content), 50):

@@ -326,7 +326,8 @@ def test_the_order_of_a_pool_is_another_one_in_every_study_unless_a_seed_is_stat
 
 def test_a_study_of_items_takes_no_bare_number():
     study = nw.create_study(options=["A", "B"], eps=0.1, measure=nw.Items(30), seed=0)
-    with pytest.raises(ValueError, match="measures options on its items"):
+    with pytest.raises(ValueError, match="compares options by their answers to the same items"):
         study.tell(option="A", value=1)
+    with pytest.raises(ValueError, match="Other measurements need another study"):
+        study.tell(option="A", value=1, se=0.1)
     assert study.n_measurements == 0
-    study.tell(option="A", value=1, se=0.1)

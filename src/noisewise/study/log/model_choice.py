@@ -25,6 +25,7 @@ class ModelFacts:
     name: str
     uses_features: bool = False
     has_deviation: bool = False  # whether the size of deviations is part of it
+    most_options: int | None = None  # how many options a study may have
     limits_pairs: bool = True  # whether every compared option becomes an unknown that is tied to all others
 
 
@@ -53,6 +54,15 @@ def facts_of(name: Any) -> ModelFacts:
     """What is known of the model with this name."""
     facts = known_models()
     return facts[check_choice("model", name, tuple(facts))]
+
+
+def check_room(facts: ModelFacts, n: int) -> None:
+    """Refuse more options than a model takes."""
+    if facts.most_options is not None and n > facts.most_options:
+        raise ValueError(
+            f'`options` must be at most {facts.most_options} with `model="{facts.name}"`; got {n}. '
+            'Use `model="linear+deviation"`, or leave some out.'
+        )
 
 
 def named_models(wanted: Callable[[ModelFacts], bool]) -> str:

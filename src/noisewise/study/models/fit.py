@@ -250,8 +250,10 @@ class Equations:
         self, n: int, sums: Sums, features: Floats | None = None, *, deviating: bool = False
     ) -> None:
         level = sums.minus < 0
-        self._n, self._ties = n, n if deviating else 0
-        d = 0 if features is None else features.shape[1]
+        #: Rows that say how large deviations are.
+        self._n, self.ties = n, n if deviating else 0
+        self.dim = 0 if features is None else features.shape[1]
+        d = self.dim
         none, m = np.full(max(n, sums.plus.size), GROUND), sums.plus.size
         self.silent = np.zeros((n, 0))
         basis = np.eye(d)
@@ -276,16 +278,16 @@ class Equations:
         precision[0] = np.inf
         anchors = np.concatenate([self.first + np.argsort(-precision, kind="stable"), np.arange(self.first)])
         self._nodes = self.first + blocks
-        self._ends = plus, minus, dense
+        self._ends, self._anchors = (plus, minus, dense), anchors
         self.layout = Layout(plus, minus, dense, self._nodes, anchors, basis)
 
     def solve(self, sums: Sums, deviation: float = 0.0) -> Gaussian:
         """The solution with these values and weights."""
-        nothing = np.zeros(self._ties)
+        nothing = np.zeros(self.ties)
         fine = np.zeros(sums.plus.size) if sums.fine is None else sums.fine
         weight = sums.weight
-        if self._ties:
-            weight = np.concatenate([weight, np.full(self._ties, deviation**-2.0)])
+        if self.ties:
+            weight = np.concatenate([weight, np.full(self.ties, deviation**-2.0)])
         value, low = np.concatenate([sums.value, nothing]), np.concatenate([fine, nothing])
         return Gaussian(
             Observations(*self._ends, value, low, weight), self._targets, self._nodes, self.layout
@@ -307,7 +309,7 @@ def _contrasts(features: Floats, sums: Sums) -> Floats:
 def fit_independent(n: int, sums: Sums) -> Fit:
     """One unknown per option; offsets of blocks and measured differences connect options."""
     if sums.has_border:
-        return _solved(n, sums, Equations(n, sums), 0.0)
+        return solved_fit(n, sums, Equations(n, sums), 0.0)
     level = sums.minus < 0
     precision = totals(sums.plus, sums.weight, n)
     own, means, fine = np.full(n, np.inf), np.zeros(n), np.zeros(n)
@@ -331,12 +333,13 @@ def fit_features(features: Floats, sums: Sums, deviation: float = 0.0) -> Fit:
         sums: The pooled measurements.
         deviation: The size of the deviations; 0 for the linear model.
     """
-    return _solved(
+    return solved_fit(
         len(features), sums, Equations(len(features), sums, features, deviating=deviation > 0.0), deviation
     )
 
 
-def _solved(n: int, sums: Sums, equations: Equations, deviation: float) -> Fit:
+def solved_fit(n: int, sums: Sums, equations: Equations, deviation: float) -> Fit:
+    """The fit of some equations; deviations of size 0 are none."""
     solved, level = equations.solve(sums, deviation), sums.minus < 0
     first, blocks, count = equations.first, len(sums.blocks), sums.plus.size
     precision = totals(sums.plus, sums.weight, n)
@@ -359,13 +362,13 @@ def _solved(n: int, sums: Sums, equations: Equations, deviation: float) -> Fit:
     weight = sums.weight
     too_far = weight.size > 0 and bool(weight.max() > (POOLED * RANGE) ** 2 * weight.min())
     residuals = solved.residuals
-    rank = solved.rank - (n if deviation > 0.0 else 0)
     return Fit(
         means=means, fine=fine, own=own, precision=precision, group=group, offsets=offsets,
-        offset_precision=offset_precision, residuals=residuals[:count], left=solved.squares, rank=rank,
+        offset_precision=offset_precision, residuals=residuals[:count], left=solved.squares,
+        rank=solved.rank - equations.ties,
         log_det=solved.log_det, slack=math.inf if too_far else solved.slack, solved=solved,
         connected=not with_features, silent=equations.silent,
-        weights=solved.high[solved.nodes :] if with_features else None,
+        weights=solved.high[solved.nodes :][: equations.dim] if with_features else None,
         level=float(offsets[reference_place(offset_precision)]) if level.any() else 0.0,
     )  # fmt: skip
 

@@ -94,9 +94,11 @@ class KnownWeights(NamedTuple):
 def known_weights(fit: Fit) -> KnownWeights:
     """From the root of the covariance; directions that nothing is known of are left out."""
     assert fit.solved is not None
-    half = fit.solved.half[:, fit.solved.nodes :]
+    assert fit.weights is not None
+    dim = fit.weights.size
+    half = fit.solved.half[:, fit.solved.nodes : fit.solved.nodes + dim]
     turn, error, directions = np.linalg.svd(half, full_matrices=False)
-    rank = fit.solved.layout.basis.shape[1]
+    rank = dim - fit.silent.shape[1]
     return KnownWeights(directions[:rank].T, error[:rank], turn[:, :rank])
 
 

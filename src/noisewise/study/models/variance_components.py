@@ -119,7 +119,7 @@ class Likelihood:
         self._ordered = self._sigma[order] ** 2, self._share[order]
         self._probes = Probes(self._columns, self._sigma, sign)
         self._pooled: tuple[float, Sums] | None = None
-        sums = self._sums(0.0)
+        sums = self.sums(0.0)
         self.options = np.unique(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]])).size
         self.measurements = self._columns.value.size
         #: Degrees of freedom within options, and of options around the weighted sums.
@@ -139,7 +139,7 @@ class Likelihood:
 
     def __call__(self, deviation: float, extra_scatter: float) -> float:
         """-2·log L."""
-        sums = self._sums(extra_scatter)
+        sums = self.sums(extra_scatter)
         variances, share = self._ordered
         logs = float(np.log(variances + share * extra_scatter**2).sum())
         if self._features is None and not sums.has_border:
@@ -159,7 +159,8 @@ class Likelihood:
         """What the same measurements say about extra scatter whatever the options' values are."""
         return Likelihood(self._columns, self._sigma, self._n, None, self._sign)
 
-    def _sums(self, extra_scatter: float) -> Sums:
+    def sums(self, extra_scatter: float) -> Sums:
+        """The measurements pooled with this extra scatter."""
         if self._pooled is None or self._pooled[0] != extra_scatter:
             sigma = np.sqrt(self._sigma**2 + self._share * extra_scatter**2)
             self._pooled = extra_scatter, self._probes.pool(sigma)

@@ -144,7 +144,7 @@ def _read_file(source: str) -> list[Grid]:
 
 
 def packed_table(path: Path) -> pl.DataFrame:
-    """Read a Parquet or Arrow file."""
+    """Read a Parquet file."""
     try:
         return read_packed(path)
     except (pl.exceptions.PolarsError, ValueError, OSError) as problem:
@@ -220,7 +220,10 @@ def _delimited(content: bytes, name: str) -> Grid:
         return _grid(_by_blanks(kept + rest), title=comments)
     if len(content) > _LARGE:
         return _large(content, best, name)._replace(title=comments, comma=best == ";", notes=notes)
-    rows, lines = _rows_with_lines(_without_comments(content.decode(), comments, best, most[1]), best, name)
+    text = _without_comments(content.decode(), comments, best, most[1])
+    named = {line for line in text.splitlines() if line.startswith("#")}  # rows, whose option is called so
+    comments = "\n".join(line for line in comments.splitlines() if line not in named)
+    rows, lines = _rows_with_lines(text, best, name)
     _refuse_ragged(rows, most[1])
     hashed = [row for row in _csv_rows(comments.replace("#", ""), best) if len(row) == most[1] > 1]
     first = next((row for row in rows if any(row)), [])

@@ -23,6 +23,7 @@ from noisewise.study.tables.columns import (
     words_of,
 )  # fmt: skip
 from noisewise.study.tables.grid import Grid
+from noisewise.study.tables.names import split_unit
 from noisewise.study.tables.numbers import (
     DAY,
     LONGEST,
@@ -65,15 +66,21 @@ _TOO_SMALL = (
 Rows = list[list[str]]
 
 
-def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
-    """Find the header, the columns with their types, and what is around them."""
+def layout_of(grid: Grid, decimal: str | None = None, least: int = 2) -> Layout:
+    """Find the header, the columns with their types, and what is around them.
+
+    Args:
+        grid: The texts.
+        decimal: The decimal sign, if it was stated.
+        least: The fewest rows that make a table.
+    """
     frame = grid.rows
     if frame.is_empty():
         raise ValueError("it is empty.")
     frame = frame.filter(pl.any_horizontal(pl.all().is_not_null()))
     frame = frame.select([c for c in frame.get_columns() if c.null_count() < c.len()])
     first, last = _extent(frame) if min(frame.shape) > 1 else (0, 0)
-    if last - first < 3:
+    if last - first <= least:
         raise ValueError(_TOO_SMALL)
     outside = [" ".join(filter(None, row)) for row in _texts(frame.head(first)) + _texts(frame.slice(last))]
     head = _texts(frame.slice(first, min(last - first, _SAMPLE)))
@@ -110,7 +117,7 @@ def layout_of(grid: Grid, decimal: str | None = None) -> Layout:
         ):
             at = columns.index(low)
             columns[at : at + 2] = [replace(low, kind="name", numbers=None, said={})]
-    called = {c.name.casefold(): c for c in numbers}
+    called = {split_unit(c.name)[0].casefold(): c for c in numbers}
     for c in numbers:  # lnOR and selnOR
         parts = re.fullmatch(r"(se|sd|var)[\s_.]*(.+)|(.+?)[\s_.]*(se|sd|var)", c.name.casefold())
         value = called.get(parts[2] or parts[3]) if parts and not c.says(*ERRORS) else None

@@ -1,7 +1,7 @@
-"""Parquet and Arrow files as tables, measured by their metadata before anything in them is unpacked.
+"""Parquet files as tables, measured by their metadata before anything in them is unpacked.
 
-A few bytes of either can stand for a billion rows: runs of one value, zeros that are packed well, texts of a
-dictionary that every row uses. The headers of all pages and buffers say how many values they hold and how
+A few bytes of one can stand for a billion rows: runs of one value, zeros that are packed well, texts of a
+dictionary that every row uses. The headers of all pages say how many values they hold and how
 many bytes they have unpacked; decoders stop there, so a file that says too little is damaged, not dangerous.
 """
 
@@ -14,10 +14,10 @@ import polars as pl
 
 from noisewise.study.tables.limits import MOST_COLUMNS, MOST_UNPACKED, most_letters, most_values
 
-PACKED = (".parquet", ".arrow", ".feather")
+PACKED = (".parquet",)
 #: Bytes of the metadata at the end of a file, and levels of structures in one another.
 _MOST_FOOTER, _MOST_LEVELS = 8 * 2**20, 16
-_ARROW, _PARQUET = b"ARROW1", b"PAR1"
+_PARQUET = b"PAR1"
 #: What reading the metadata of a damaged file may raise.
 DAMAGED = (IndexError, struct.error, KeyError, TypeError, AttributeError, OverflowError)
 _NOT_WHOLE = "it is cut off, or damaged"
@@ -41,9 +41,8 @@ def read_packed(path: Path) -> pl.DataFrame:
         except ValueError:
             raise ValueError("it is empty") from None
         with data:
-            arrow = data[:6] == _ARROW
             try:
-                size = _arrow_size(data) if arrow else _parquet_size(data)
+                size = _parquet_size(data)
             except DAMAGED:
                 raise ValueError(_NOT_WHOLE) from None
     if size.n_bytes > MOST_UNPACKED:
@@ -53,8 +52,8 @@ def read_packed(path: Path) -> pl.DataFrame:
             f"it has {size.n_values:,} cells in {size.n_bytes:,} bytes; at most "
             f"{most_values(size.n_bytes):,} are read from so few: leave out columns that are not needed"
         )
-    _check_schema(pl.read_ipc_schema(path) if arrow else pl.read_parquet_schema(path))
-    frame = pl.read_ipc(path) if arrow else pl.read_parquet(path, glob=False, hive_partitioning=False)
+    _check_schema(pl.read_parquet_schema(path))
+    frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
     _check_letters(frame, most_letters(size.n_bytes))
     return frame
 
@@ -189,85 +188,3 @@ def _unsigned(data: Any, at: int) -> tuple[int, int]:
 def _number(data: Any, at: int) -> tuple[int, int]:
     found, at = _unsigned(data, at)
     return (found >> 1) ^ -(found & 1), at
-
-
-# Arrow: metadata as FlatBuffers
-
-
-def _arrow_size(data: Any) -> Size:
-    if len(data) < 20 or data[-6:] != _ARROW:
-        raise ValueError(_NOT_WHOLE)
-    (length,) = struct.unpack("<i", data[-10:-6])
-    if not 0 < length <= min(_MOST_FOOTER, len(data) - 18):
-        raise ValueError("its metadata is too long, or cut off")
-    footer = _Table.root(data[-10 - length : -10])
-    size = Size()
-    for field in (2, 3):  # dictionaries, batches of rows
-        for block in footer.structures(field, 24):
-            offset, metadata, body = struct.unpack("<qi4xq", block)
-            if offset < 8 or metadata < 8 or body < 0 or offset + metadata + body > len(data):
-                raise ValueError(_NOT_WHOLE)
-            message = data[offset : offset + metadata]
-            start = 8 if message[:4] == b"\xff\xff\xff\xff" else 4
-            batch = _Table.root(message[start:]).table(2)
-            batch = batch.table(1) if field == 2 else batch
-            size += _batch_size(data, batch, offset + metadata)
-    return size
-
-
-def _batch_size(data: Any, batch: "_Table", body: int) -> Size:
-    n_values = sum(struct.unpack("<qq", node)[0] for node in batch.structures(1, 16))
-    n_bytes = 0
-    for buffer in batch.structures(2, 16):
-        offset, length = struct.unpack("<qq", buffer)
-        if batch.place(3) is not None and length >= 8:  # compressed: its size stands before it
-            (said,) = struct.unpack("<q", data[body + offset : body + offset + 8])
-            length = max(length, said)
-        n_bytes += length
-    return Size(max(n_values, batch.number(0)), n_bytes)
-
-
-class _Table:
-    """A table of FlatBuffers."""
-
-    def __init__(self, data: bytes, at: int) -> None:
-        self._data, self._at = data, at
-        (back,) = struct.unpack_from("<i", data, at)
-        self._fields = at - back
-        (self._length,) = struct.unpack_from("<H", data, self._fields)
-
-    @classmethod
-    def root(cls, data: bytes) -> "_Table":
-        """The table that a buffer holds."""
-        return cls(data, struct.unpack_from("<I", data, 0)[0])
-
-    def place(self, field: int) -> int | None:
-        """Where a field is; None if it is left out."""
-        at = 4 + 2 * field
-        if at + 2 > self._length:
-            return None
-        (offset,) = struct.unpack_from("<H", self._data, self._fields + at)
-        return self._at + offset if offset else None
-
-    def number(self, field: int) -> int:
-        """A number of 64 bits."""
-        at = self.place(field)
-        return 0 if at is None else int(struct.unpack_from("<q", self._data, at)[0])
-
-    def table(self, field: int) -> "_Table":
-        """A table in it."""
-        at = self.place(field)
-        if at is None:
-            raise ValueError(_NOT_WHOLE)
-        return _Table(self._data, at + struct.unpack_from("<I", self._data, at)[0])
-
-    def structures(self, field: int, size: int) -> list[bytes]:
-        """A vector of structures, as their bytes."""
-        at = self.place(field)
-        if at is None:
-            return []
-        at += struct.unpack_from("<I", self._data, at)[0]
-        (many,) = struct.unpack_from("<I", self._data, at)
-        if at + 4 + many * size > len(self._data):
-            raise ValueError(_NOT_WHOLE)
-        return [self._data[at + 4 + k * size : at + 4 + (k + 1) * size] for k in range(many)]

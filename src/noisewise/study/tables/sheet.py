@@ -126,7 +126,7 @@ def read_whole(what: str, source: Any, name: str = "") -> ReadTable:
         if isinstance(source, list | tuple) and source:
             kind = f"a {kind} of {type(source[0]).__name__}"
         raise TypeError(
-            f"`{what}` must be a file (csv, tsv, txt, xlsx, parquet, arrow), a data frame, a mapping of "
+            f"`{what}` must be a file (csv, tsv, txt, xlsx, parquet), a data frame, a mapping of "
             f"columns or a list of rows, each a mapping; got {kind}."
         ) from None
 

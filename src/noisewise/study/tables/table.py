@@ -28,8 +28,11 @@ class UndecidedError(ValueError):
 
     exit_code = 4
 
-    def __init__(self, table: "Table", argument: str = "roles") -> None:
-        lines = [f"  {k}. {one}\n     {one.said(argument)}" for k, one in enumerate(table.readings, 1)]
+    def __init__(self, table: "Table", flags: bool = False) -> None:
+        lines = [
+            f"  {k}. {one}\n     {one.flags if flags else one.said}"
+            for k, one in enumerate(table.readings, 1)
+        ]
         super().__init__("\n".join([f"{table.question} Say one of these:", *lines]))
         self.table = table
 
@@ -122,14 +125,13 @@ class Reading:
             if role not in ("where", "features", "n") and not (role == "value" and names == melted)
         }
 
-    def said(self, argument: str) -> str:
-        """What to say to get exactly this reading: flags, or the argument of a function."""
-        if argument == "flags":
-            return self.flags
+    @property
+    def said(self) -> str:
+        """The arguments that give exactly this reading."""
         roles = {role: names[0] if len(names) == 1 else names for role, names in self.stated.items()}
         where = [f"where={name!r}" for name in self.roles.get("where", ())]
         n = [f"`n={self._n or 'HOW_MANY'}`"] if self.needs_n else []
-        return ", ".join([f"{argument}={roles!r}", *where, *n])
+        return ", ".join([f"roles={roles!r}", *where, *n])
 
     @property
     def needs_n(self) -> bool:
@@ -253,7 +255,7 @@ def read_table(
         ignore: Columns that are left out.
     """
     given = {role: [one] if isinstance(one, str) else list(one) for role, one in (roles or {}).items()}
-    layout, gone = _best_layout(source, decimal), {*ignore}
+    layout, gone = best_layout(source, decimal), {*ignore}
     base = layout.base or layout
     kept = [c for c in layout.columns if not {c.name, *c.sources} & gone]
     found = _read(replace(layout, columns=kept), given, where, n)
@@ -282,12 +284,13 @@ def _read(table: Layout, given: dict[str, list[str]], where: str | None, n: int 
     return _asked(table, given, n)
 
 
-def _best_layout(source: Any, decimal: str | None = None) -> Layout:
+def best_layout(source: Any, decimal: str | None = None, least: int = 2) -> Layout:
+    """The columns of the table with the most numbers: of a workbook all sheets are looked at."""
     tables, problem = [], ""
     of_grids = isinstance(source, list | tuple) and bool(source) and isinstance(source[0], Grid)
     for grid in (grids := source if of_grids else read_grids(source)):
         try:
-            table = layout_of(grid, decimal)
+            table = layout_of(grid, decimal, least)
         except ValueError as reason:
             problem = str(reason)
             continue

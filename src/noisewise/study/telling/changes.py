@@ -8,7 +8,7 @@ from typing import Any
 from noisewise.core.text import NOTE_LENGTH, check_text, composed, printable
 from noisewise.study.log.events import encode
 from noisewise.study.log.looks import switched_looks
-from noisewise.study.log.model_choice import facts_of, named_models, switched
+from noisewise.study.log.model_choice import check_room, facts_of, named_models, switched
 from noisewise.study.log.specification import HEAVY, check_tails
 from noisewise.study.log.state import OPEN, State
 from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS
@@ -225,6 +225,7 @@ def added_options(state: State, options: Any, id: str | None, decimal: str | Non
     for option in found.ids:
         if option in state.index:
             raise ValueError(f"option {option!r} is in the catalogue already.")
+    check_room(state.model.facts, len(state.ids) + len(found.ids))
     if state.whitening is not None:
         outside = state.whitening.outside(found.values)
         if outside.max() > 1e-6:
@@ -253,6 +254,7 @@ def switched_model(
         chosen = switched(state.model, model, deviation, extra_scatter, state.whitening is not None)
     if state.specification.noise == HEAVY:
         check_tails(chosen, None)
+    check_room(chosen.facts, len(state.ids))
     if chosen.facts.limits_pairs and len(state.pairs) > MOST_PAIRS:
         raise ValueError(
             f"`model` must be {named_models(lambda facts: not facts.limits_pairs)} for {len(state.pairs)} "

@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +20,15 @@ import polars as pl
 
 from noisewise.core.checks import COUNT, check_choice, check_count_within, nearest
 from noisewise.core.text import printable
-from noisewise.study.tables.cells import as_count, read_numbers
-from noisewise.study.tables.names import columns_called, split_unit
+from noisewise.study.tables.cells import as_count
+from noisewise.study.tables.columns import ERRORS, HEADER, Column, Layout
+from noisewise.study.tables.names import columns_called, key_of
 from noisewise.study.tables.sheet import ReadTable, as_texts
-from noisewise.study.tables.table import level_said
+from noisewise.study.tables.table import best_layout, level_said
 from noisewise.study.tables.wording import Wording
 from noisewise.study.telling.arms import Contrast, Rounding, arms_of, connected, hub_of, listed_rows
 from noisewise.study.telling.error_bars import Measured, read_measured
-from noisewise.study.telling.understanding import Understood, units_of
+from noisewise.study.telling.understanding import Understood, refuse_odd_cells, units_of
 
 NETWORK, ARMS = LAYOUTS = ("network", "arms")
 #: What events out of n are told as, and what is added to all cells of a trial with an empty one.
@@ -34,46 +36,22 @@ LOG_ODDS, SHARES = COUNTED_AS = ("log odds", "shares")
 ADDED = 0.5
 #: Notes on single rows that are passed on.
 SAID = 5
-#: What columns are usually called, without case, blanks and punctuation; names before a bar win.
-_STUDY = "studlab study studyid studyname studylabel trial trialid"
-_ERRORS = {
-    "se": "sete se stderr stderror standarderror selogor selnor selor seloghr selnhr selogrr selnrr semd "
-    "sesmd sediff seeffect seyi sei",
-    "var": "var variance vi varte",
-    "lo": "lo lower lowerci cilower cilow lcl lowerte",
-    "hi": "hi upper upperci ciupper cihigh ucl upperte",
+#: The roles of columns, and what a map may call them besides: as tables of measurements do.
+_ERRORS = ("se", "var", "lo", "hi")
+ROLES_OF = {
+    NETWORK: ("study", "plus", "minus", "pair", "value", *_ERRORS, "shared_se", "shared_var"),
+    ARMS: ("study", "option", "value", *_ERRORS, "sd", "events", "n"),
 }
-_NAMES: dict[str, dict[str, str]] = {
-    NETWORK: {
-        "study": f"{_STUDY} | id",
-        "plus": "plus treat1 treatment1 trt1 t1 arm1 option1 drug1 intervention1 "
-        "| treatment treat intervention drug",
-        "minus": "minus treat2 treatment2 trt2 t2 arm2 option2 drug2 intervention2 "
-        "| comparator control reference versus vs",
-        "pair": "comparison contrast comp",
-        "value": "te effect effectsize yi md smd diff difference value estimate logor lnor lor loghr lnhr "
-        "logrr lnrr meandifference logoddsratio | y d",
-        **_ERRORS,
-        "shared_se": "sharedse",
-        "shared_var": "sharedvar",
-    },
-    ARMS: {
-        "study": f"{_STUDY} | id",
-        "option": "option treatment treat trt intervention drug | arm group t",
-        "value": "mean value te effect estimate | y m avg",
-        **_ERRORS,
-        "sd": "sd stddev standarddeviation",
-        "events": "events event successes responders resp | r cases",
-        "n": "n total samplesize trials size patients number",
-    },
-}
-#: What a map may call a role besides its own name: as tables of measurements do.
 ALIASES = {
     NETWORK: {"block": "study", "option": "plus"},
     ARMS: {"block": "study", "successes": "events", "trials": "n", "mean": "value"},
 }
-ROLES_OF = {layout: tuple(names) for layout, names in _NAMES.items()}
-#: And what a table of measurements calls such a role.
+#: What names of columns say such a role, the clearest first.
+_SAID = {
+    "plus": ("first", "option"), "minus": ("second",), "events": ("successes",), "n": ("size",),
+    "value": ("value", "metric"), "se": ("se", "unclear"),
+}  # fmt: skip
+#: And what a table of measurements calls it.
 _AS_MEASURED = {"study": "block", "pair": "plus", "events": "successes"}
 _TEXTS = ("study", "option", "plus", "minus", "pair")
 #: Columns that hold ratios: differences are of their logarithms.
@@ -110,71 +88,182 @@ def understand_trials(
     if counts is not None and layout != ARMS:
         raise ValueError(f"`counts` goes with {words.layout(ARMS)}, a row for each arm.")
     layout = check_choice("layout", layout, LAYOUTS)
-    dropped = [column for name in gone for column in columns_called(table.frame.columns, name)]
-    frame = table.frame.drop(dropped).with_columns(pl.col(pl.String).replace("NA", None))
     said = {ALIASES[layout].get(role, role): column for role, column in said.items()}
+    for role in said:
+        if role not in ROLES_OF[layout]:
+            raise ValueError(
+                f"{words.called_map} of such a table knows {', '.join(ROLES_OF[layout])}; got {role!r}."
+                f"{nearest(role, ROLES_OF[layout])}"
+            )
+    whole = best_layout(table.grids or table.frame, decimal, least=1)
+    if layout == NETWORK and whole.base is not None:  # treatments side by side are the two of a difference
+        columns = [replace(c.called(c.sources[0]), group="") for c in whole.base.columns]
+        whole = replace(whole.base, columns=columns)
+    dropped = [name for one in gone for name in columns_called([c.name for c in whole.columns], one)]
+    whole = replace(whole, columns=[c for c in whole.columns if c.name not in dropped])
     with table.placed():
-        roles, arms = _roles(frame.columns, layout, said, words)
-        table.refuse_dates([arm[role] for arm in arms for role in ("option", "plus", "minus") if role in arm])
-        numeric = [name for arm in arms for role, name in arm.items() if role not in _TEXTS]
-        found = read_numbers(
-            {name: frame[name] for name in numeric}, decimal=decimal, comma=table.comma, exact=table.exact,
-            others=[frame[name] for name in frame.columns if name not in numeric], words=words,
-        )  # fmt: skip
-        if found.percent and len(found.percent) < len(numeric) and not table.exact:
-            bare = next(name for name in numeric if name not in found.percent)
-            raise ValueError(
-                f"column {found.percent[0]!r} has per cent signs and {bare!r} has none: write both alike, "
-                "without them."
-            )
-        frame = frame.with_columns(found.columns[name].alias(name) for name in numeric)
-        wide = len(arms) > 1
-        study = roles.get("study", "")
-        numbers = "study" not in said and not wide and _plain(study) == "id" and frame.height > 1
-        if numbers and frame[study].is_unique().all():
-            raise ValueError(
-                f"column {study!r} is another one in every row, so it may number rows and not studies: say "
-                f"which column names studies, for instance {words.map({'study': study})}."
-            )
-        stacked = _stacked(frame, roles, arms, words)
-        made = _Made()
-        if layout == NETWORK:
-            notes = _read_differences(stacked, made, words)
-        else:
-            notes = _read_arms(stacked, made, counts or LOG_ODDS, words)
-    used = {name for arm in arms for name in arm.values()} | {*roles.values()}
-    unused = [name for name in frame.columns if name not in used]
-    sources = {_AS_MEASURED.get(role, role): column for role, column in roles.items()}
-    sources = {role: column for role, column in sources.items() if not role.startswith("shared")}
+        roles = _roles(whole, layout, said, words)
+        table.refuse_dates(
+            roles[role].name for role in _TEXTS if role in roles and roles[role].name in table.frame.columns
+        )
+        percent = {role: "%" in "".join(c.some[:3]) for role, c in roles.items() if role not in _TEXTS}
+        if len({*percent.values()}) > 1 and not {"events", "n"} & {*roles}:
+            raise ValueError("some of the columns have per cent signs and others have none: write all alike.")
+        refuse_odd_cells(whole, {role: [c] for role, c in roles.items() if role not in _TEXTS})
+        frame = pl.DataFrame({
+            role: c.cells if role in _TEXTS else pl.Series(c.values).fill_nan(None)
+            for role, c in roles.items()
+        })  # fmt: skip
+        level = level_said([roles[end].name for end in ("lo", "hi") if end in roles])
+        if level is not None:
+            frame = frame.with_columns(pl.lit(level).alias("level"))
+        made, notes = _measurements(frame, layout, counts or LOG_ODDS, words)
+    names = {role: " ".join(filter(None, c.sources)) for role, c in roles.items()}
+    used = {name for c in roles.values() for name in c.sources}
+    unused = [c.name for c in whole.columns if not used & {*c.sources} and c.name != HEADER]
+    sources = {_AS_MEASURED.get(role, role): name for role, name in names.items() if role[:6] != "shared"}
     told = made.frame()
     if "option" in told.columns:
         sources.setdefault("option", sources.get("plus", "option"))
     # What is told below names measurements; people look for the row, or the line of the file.
-    first = np.array(made.rows, dtype=np.int64)
-    lines, of = (first, "row of the table") if table.lines is None else (table.lines[first - 1], table.of)
-    level = level_said([roles[end] for end in ("lo", "hi") if end in roles])
+    first = whole.places[np.array(made.rows, dtype=np.int64) - 1] + 1
+    lines, of = first, "row of the table"
+    if table.lines is not None and len(table.lines) == whole.places.max(initial=0) + 1:
+        lines, of = table.lines[first - 1], table.of
     at_level = "" if level is None else f" at {100.0 * level:g} %"
-    what = ", ".join(f"{role} {printable(column)}" for role, column in roles.items())
+    what = ", ".join(f"{role} {printable(name)}" for role, name in names.items())
     counted = f"; events as {counts or LOG_ODDS}" if "events" in roles else ""
     understood = f"Understood: {layout}: {what}{at_level}{counted}."
     return Understood(
-        ReadTable(told, table.name, lines, of), told, sources, units_of(sources), unused, found.guesses, True,
+        ReadTable(told, table.name, lines, of), told, sources, units_of(sources), unused, whole.notes, True,
         words, decimal, layout, (understood, *notes),
     )  # fmt: skip
 
 
-def trials_of(frame: pl.DataFrame, layout: str, words: Wording) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _roles(whole: Layout, layout: str, said: Mapping[str, str], words: Wording) -> dict[str, Column]:
+    """The column of each role: as people say, or as its name says."""
+    columns = [c for c in whole.columns if c.kind in ("name", "number", "key", "day")]
+    found: dict[str, Column] = {}
+    for role, name in said.items():
+        known = list(dict.fromkeys(one for c in columns for one in (c.name, *c.sources)))
+        meant = columns_called(known, name)
+        if len(meant) != 1:
+            listed = ", ".join(repr(printable(one)) for one in known)
+            raise ValueError(
+                f"{words.called_map} must name columns of the table, which has {listed}; got {name!r} for "
+                f"{role!r}.{nearest(name, known)}"
+            )
+        found[role] = next(c for c in columns if meant[0] in (c.name, *c.sources))
+    sides = [c for c in columns if c.says("option") and c.name[-1:] in "12"]
+    if layout == NETWORK and len(sides) == 2 and not {"plus", "minus"} & {*found}:
+        found["plus"], found["minus"] = sorted(sides, key=lambda c: c.name)
+    shared = [c for c in columns if key_of(c.name).startswith("shared_")]
+    for role in ROLES_OF[layout]:
+        for phrase in _SAID.get(role, (role,)) if role not in found else ():
+            text, never = role in _TEXTS, ERRORS if role == "value" else ()
+            here = [
+                c for c in columns
+                if (c.says(phrase) or key_of(c.name) == role) and c not in found.values()
+                and (c not in shared or key_of(c.name) == role)
+                and (text or (c.kind == "number" and not c.says("before", "ignored", *never)))
+            ]  # fmt: skip
+            here = [c for c in here if key_of(c.name) == role] or here
+            if len(here) > 1:
+                listed = " and ".join(repr(printable(c.name)) for c in here[:2])
+                raise ValueError(
+                    f"columns {listed} could both be {role!r}: say which one is, for instance "
+                    f"{words.map({role: here[0].name})}."
+                )
+            if here:
+                found[role] = here[0]
+                break
+    if "study" not in found:
+        numbered = [c for c in columns if c.says("ident") and c not in found.values()]
+        if numbered and not numbered[0].unique:
+            found["study"] = numbered[0]
+    if layout == NETWORK:
+        _check_differences(found, columns, words)
+    else:
+        _check_arms(found, columns, words)
+    return {role: found[role] for role in ROLES_OF[layout] if role in found}
+
+
+def _need(
+    found: Mapping[str, Column],
+    role: str,
+    what: str,
+    columns: Sequence[Column],
+    words: Wording,
+    hint: str = "",
+) -> None:
+    """Refuse a table without a column that it cannot be read without."""
+    if role not in found:
+        listed = ", ".join(repr(printable(c.name)) for c in columns)
+        raise ValueError(
+            f"no column says {what}: name it, {words.map({role: 'COLUMN'})}. The table has {listed}.{hint}"
+        )
+
+
+def _check_differences(found: dict[str, Column], columns: Sequence[Column], words: Wording) -> None:
+    """Refuse a table without two treatments, a study and a difference."""
+    arms = f" A table of arms is read with {words.layout(ARMS)}."
+    for role in ("pair",) if "plus" in found and "minus" in found else ("plus", "minus"):
+        if "pair" in found:
+            found.pop(role, None)
+    for role in ("plus", "minus") if "pair" not in found else ():
+        _need(found, role, "which two treatments are compared", columns, words, arms)
+    _need(found, "study", "which study a row belongs to", columns, words)
+    _need(found, "value", "how large the differences are", columns, words, arms)
+    if key_of(found["value"].name).replace("_", "") in _RATIOS:
+        raise ValueError(
+            f"column {printable(found['value'].name)!r} holds ratios: differences are of their logarithms. "
+            "Take logarithms of the ratios and of the ends of their intervals, and give these."
+        )
+
+
+def _check_arms(found: dict[str, Column], columns: Sequence[Column], words: Wording) -> None:
+    """Refuse a table without studies or treatments, without results, or with results of two kinds."""
+    _need(found, "study", "which study an arm belongs to", columns, words)
+    differences = f" A table of differences is read with {words.layout(NETWORK)}."
+    _need(found, "option", "what was tried in an arm", columns, words, differences)
+    if "events" in found and "value" in found:
+        raise ValueError(
+            f"columns {found['value'].name!r} and {found['events'].name!r} are both results: leave one of "
+            "them out of the table."
+        )
+    if "events" in found:
+        _need(found, "n", "out of how many the events are", columns, words)
+        return
+    free = [c for c in columns if c.kind == "number" and not c.said and c not in found.values()]
+    if "value" not in found and len(free) == 1:
+        found["value"] = free[0]
+    _need(found, "value", "what came out (a mean, or events)", columns, words, differences)
+    if "sd" in found:
+        _need(found, "n", "how many readings a mean is of, which sd needs", columns, words)
+    if not {"se", "var", "lo", "sd"} & {*found}:
+        _need({}, "se", "how large the errors are", columns, words)
+
+
+def trials_of(frame: pl.DataFrame, layout: str, words: Wording) -> tuple[pl.DataFrame, list[str]]:
     """The measurements of a table that was found to hold arms or differences of trials, and notes."""
     names = {"block": "study", "successes": "events", "trials": "n"}
     frame = frame.rename({old: new for old, new in names.items() if old in frame.columns})
     if "study" not in frame.columns:
         frame = frame.with_row_index("study", 1).with_columns(pl.col("study").cast(pl.String))
-    made = _Made()
-    rows = _stacked(frame, {}, [{name: name for name in frame.columns}], words)
-    notes = (
-        _read_differences(rows, made, words) if layout == NETWORK else _read_arms(rows, made, LOG_ODDS, words)
-    )
-    return made.frame(), tuple(notes)
+    made, notes = _measurements(frame, layout, LOG_ODDS, words)
+    return made.frame(), notes
+
+
+def _measurements(frame: pl.DataFrame, layout: str, counts: str, words: Wording) -> "tuple[_Made, list[str]]":
+    """The measurements of a table of trials with a column for each role, and notes."""
+    made, rows = _Made(), []
+    texts = frame.with_columns(as_texts("table", frame[role]) for role in _TEXTS if role in frame.columns)
+    for row, cells in enumerate(texts.iter_rows(named=True), start=1):
+        said = {role: cell for role, cell in cells.items() if cell is not None and role != "study"}
+        rows.append(_Row(row, cells["study"], said))
+    if layout == NETWORK:
+        return made, _read_differences(rows, made, words)
+    return made, _read_arms(rows, made, counts, words)
 
 
 class _Row(NamedTuple):
@@ -208,174 +297,6 @@ class _Made:
         """All of them; columns that are empty throughout are left out."""
         table = pl.DataFrame(self._made, schema=_COLUMNS)
         return table.select([name for name in table.columns if table[name].null_count() < table.height])
-
-
-# Columns
-
-
-def _plain(name: str) -> str:
-    """A name without case, blanks, punctuation, and a unit in brackets."""
-    return re.sub(r"[\W_]+", "", split_unit(name)[0].casefold())
-
-
-def _roles(
-    columns: Sequence[str], layout: str, said: Mapping[str, str], words: Wording
-) -> tuple[dict[str, str], list[dict[str, str]]]:
-    """The column of each role, and of each arm where arms stand side by side in numbered columns."""
-    names = _NAMES[layout]
-    for role in said:
-        if role not in names:
-            raise ValueError(
-                f"{words.called_map} of such a table knows {', '.join(names)}; got {role!r}."
-                f"{nearest(role, list(names))}"
-            )
-    base = {name: (one[1], int(one[2])) for name in columns if (one := _NUMBERED.fullmatch(name))}
-    options = (
-        {_plain(said["option"])} if "option" in said else {*names.get("option", "").replace("|", "").split()}
-    )
-    numbers = {number for stem, number in base.values() if _plain(stem) in options}
-    wide = layout == ARMS and {1, 2} <= numbers and said.get("option") not in columns
-    if wide:  # what stands once is of the whole study: its name, or nothing that is told
-        stems = list(dict.fromkeys(stem for stem, _ in base.values()))
-        once = [name for name in columns if name not in base]
-        of_arms = {role: column for role, column in said.items() if role != "study"}
-        inner = _find(stems, {role: one for role, one in names.items() if role != "study"}, of_arms, words)
-        known = {"study": said["study"]} if "study" in said else {}
-        outer = _find(once, {"study": f"{_STUDY} | id | author"}, known, words)
-        _check_arms(inner, stems, words)
-        arms: dict[int, dict[str, str]] = {}
-        for name, (stem, number) in base.items():
-            stemmed = next((role for role, one in inner.items() if one == stem), None)
-            if stemmed is not None:
-                arms.setdefault(number, {})[stemmed] = name
-        return outer | inner, [arm for _, arm in sorted(arms.items()) if "option" in arm]
-    found = _find(columns, names, said, words)
-    if layout == NETWORK:
-        _check_differences(found, columns, words)
-    else:
-        _need(found, "study", "which study an arm belongs to", columns, words)
-        _need(found, "option", "what was tried in an arm", columns, words)
-        _check_arms(found, columns, words)
-    return found, [found]
-
-
-_NUMBERED = re.compile(r"(.*[^\d._\-\s\u00a0])[._\-\s\u00a0]*([1-9][0-9]?)")
-
-
-def _find(
-    columns: Sequence[str], roles: Mapping[str, str], said: Mapping[str, str], words: Wording
-) -> dict[str, str]:
-    """The column of every role that the table has; what people say wins."""
-    found: dict[str, str] = {}
-    for role, column in said.items():
-        meant = columns_called(columns, column)
-        if len(meant) != 1:
-            listed = ", ".join(repr(printable(name)) for name in columns)
-            raise ValueError(
-                f"{words.called_map} must name columns of the table, which has {listed}; got {column!r} for "
-                f"{role!r}.{nearest(column, columns)}"
-            )
-        found[role] = meant[0]
-    for role, line in roles.items():
-        for names in line.split("|") if role not in found else ():
-            here = [one for one in columns if _plain(one) in names.split() and one not in found.values()]
-            if len(here) > 1:
-                listed = " and ".join(repr(printable(name)) for name in here[:2])
-                raise ValueError(
-                    f"columns {listed} could both be {role!r}: say which one is, for instance "
-                    f"{words.map({role: here[0]})}."
-                )
-            if here:
-                found[role] = here[0]
-                break
-    return found
-
-
-def _need(
-    found: Mapping[str, str], role: str, what: str, columns: Sequence[str], words: Wording, hint: str = ""
-) -> None:
-    """Refuse a table without a column that it cannot be read without."""
-    if role not in found:
-        listed = ", ".join(repr(printable(name)) for name in columns)
-        raise ValueError(
-            f"no column says {what}: name it, {words.map({role: 'COLUMN'})}. The table has {listed}.{hint}"
-        )
-
-
-def _check_differences(found: dict[str, str], columns: Sequence[str], words: Wording) -> None:
-    arms = f" A table of arms is read with {words.layout(ARMS)}."
-    if "plus" in found and "minus" in found:
-        found.pop("pair", None)
-    elif "pair" in found:
-        found.pop("plus", None)
-        found.pop("minus", None)
-    _need(
-        found, "plus" if "pair" not in found else "pair", "which treatment comes first", columns, words, arms
-    )
-    _need(
-        found,
-        "minus" if "pair" not in found else "pair",
-        "which treatment it is compared with",
-        columns,
-        words,
-        arms,
-    )
-    _need(found, "study", "which study a row belongs to", columns, words)
-    _need(found, "value", "how large the differences are", columns, words, arms)
-    if _plain(found["value"]) in _RATIOS:
-        raise ValueError(
-            f"column {printable(found['value'])!r} holds ratios: differences are of their logarithms. Take "
-            "logarithms of the ratios and of the ends of their intervals, and give these."
-        )
-
-
-def _check_arms(found: Mapping[str, str], names: Sequence[str], words: Wording) -> None:
-    """Refuse tables without results, or with results of two kinds."""
-    if "events" in found and "value" in found:
-        raise ValueError(
-            f"columns {found['value']!r} and {found['events']!r} are both results: leave one of them out "
-            "of the table."
-        )
-    if "events" in found:
-        _need(found, "n", "out of how many the events are", names, words)
-        return
-    differences = f" A table of differences is read with {words.layout(NETWORK)}."
-    _need(found, "value", "what came out (a mean, or events)", names, words, differences)
-    if "sd" in found:
-        _need(found, "n", "how many readings a mean is of, which sd needs", names, words)
-    if not {"se", "var", "lo", "sd"} & set(found):
-        _need({}, "se", "how large the errors are", names, words)
-
-
-def _stacked(
-    frame: pl.DataFrame, roles: Mapping[str, str], arms: Sequence[Mapping[str, str]], words: Wording
-) -> list[_Row]:
-    """The rows with what they say by role, those of all arms of a trial together."""
-    wide = len(arms) > 1
-    named = roles.get("study") or (None if wide else arms[0].get("study"))
-    study: list[str | None] = [f"row {at + 1}" for at in range(frame.height)]
-    if named is not None:
-        study = as_texts("table", frame[named]).to_list()
-    if wide and (twice := next((s for s in study if s is not None and study.count(s) > 1), None)) is not None:
-        rows = ", ".join(str(at + 1) for at, name in enumerate(study) if name == twice)
-        raise ValueError(
-            f"study {printable(twice)!r} stands in rows {rows}, and each row must be a study of its own: "
-            f"name a column that tells them apart, {words.map({'study': 'COLUMN'})}."
-        )
-    found = []
-    for arm in arms:
-        cells = {
-            role: (as_texts("table", frame[name]) if role in _TEXTS else frame[name]).to_list()
-            for role, name in arm.items()
-            if role != "study"
-        }
-        level = level_said([arm[end] for end in ("lo", "hi") if end in arm])
-        for at in range(frame.height):
-            said = {role: column[at] for role, column in cells.items() if column[at] is not None}
-            if level is not None and "lo" in said:
-                said.setdefault("level", level)
-            found.append(_Row(at + 1, study[at], said))
-    return sorted(found, key=lambda row: row.row)
 
 
 def _measured(row: _Row, where: str, what: str) -> Measured:
