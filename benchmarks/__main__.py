@@ -34,7 +34,7 @@ NAMES = (
     "serving",
     "remote",
     "faults",
-    "adversaries",
+    "log",
     "coverage",
     "coverage_kinds",
     "evidence_events",

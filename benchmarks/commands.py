@@ -109,7 +109,7 @@ def simulated(kind: str, times: tuple[float, ...], seed: int, eps: str = "2%") -
 
 def called_slower(kind: str, races: int = COVERAGE, rounds: int = 60, n: int = 3) -> int:
     """How many races ever call the best option certainly slower than another; all are equally fast."""
-    wrong, alike = 0, np.full(n, math.log((n - 1) / DELTA))
+    wrong = 0
     for seed in range(races):
         rng = np.random.default_rng([26, seed])
         machine = SimulatedMachine(rng, **MACHINES[kind])  # type: ignore[arg-type]
@@ -117,7 +117,7 @@ def called_slower(kind: str, races: int = COVERAGE, rounds: int = 60, n: int = 3
         for row in logs:
             for option in rng.permutation(n):
                 row[option] = -math.log(machine.take(1.0))
-        levels = shares_by_place(logs[0], lambda best: alike)(0)
+        levels = -math.log(DELTA) + shares_by_place(logs[0], np.zeros(n, dtype=np.int64), np.arange(n))
         wrong += any(
             first_reached(logs[FIRST:, 0] - logs[FIRST:, other], levels[other]) for other in range(1, n)
         )
@@ -126,7 +126,7 @@ def called_slower(kind: str, races: int = COVERAGE, rounds: int = 60, n: int = 3
 
 def first_reached(apart: Floats, level: float) -> bool:
     """Whether the evidence against "the first is at least as good" reaches a level after any round."""
-    pair = PairRounds((0, 0)).extend(apart)
+    pair = PairRounds().extend(apart)
     whole = gathered([pair], np.ones(1))
     nothing = np.zeros(1)
     return any(

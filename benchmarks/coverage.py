@@ -24,7 +24,6 @@ from scipy.stats import beta, binom
 from threadpoolctl import threadpool_limits
 
 import noisewise as nw
-from benchmarks.adversaries import FALSE_ALARM
 from benchmarks.timing import Row
 from noisewise.core.sequences import without_collector
 from noisewise.study.asking.pending import DIFFERENCE, OPTION, Coming, Manner, expected_manner, expected_noise
@@ -35,6 +34,8 @@ from noisewise.study.log.measurements import NO_BLOCK, NOBODY
 from noisewise.study.log.state import State
 from noisewise.study.models.analysis import Analysis
 
+#: A true certificate has more misses than the target with this probability.
+FALSE_ALARM = 1e-6
 STUDIES = int(os.environ.get("COVERAGE_STUDIES", "2000"))
 MINUTES = float(os.environ.get("COVERAGE_MINUTES", "inf"))
 CONFIDENCES = (0.5, 0.8, 0.95)
@@ -80,7 +81,7 @@ class World:
         )
         self.names = [f"o{k}" for k in range(OPTIONS)]
         table: dict[str, Any] = {"id": self.names}
-        more: dict[str, Any] = {}
+        model = line.model
         if line.model == "independent":
             values = -EPS * rng.uniform(1.0, 1.5, OPTIONS)
             values[rng.integers(OPTIONS)] = 0.0
@@ -91,10 +92,10 @@ class World:
             table |= {"a": features[:, 0], "b": features[:, 1]}
         if line.model == "linear+deviation":
             values = values + DEVIATION * rng.standard_normal(OPTIONS)
-            more |= {"model": f"linear+deviation:{DEVIATION}"}
+            model = f"linear+deviation:{DEVIATION}"
         self.values = values
         self.offsets = rng.normal(20.0, 20.0, MEASUREMENTS)
-        self.study = nw.create_study(options=table, model=line.model, eps=EPS, confidence=confidence, **more)
+        self.study = nw.create_study(options=table, model=model, eps=EPS, confidence=confidence)
 
     def block(self, step: int) -> str:
         """Where the next measurement is made."""

@@ -178,7 +178,9 @@ def bounded(rng: Rng) -> Game:
 @functools.cache
 def pool_order(pool: int) -> list[str]:
     """The order that a study gives to this many items."""
-    study = nw.create_study(options=names(), eps=EPS, measure=nw.Items([f"q{k}" for k in range(pool)]))
+    study = nw.create_study(
+        options=names(), eps=EPS, seed=0, measure=nw.Items([f"q{k}" for k in range(pool)])
+    )
     return list(study.next_items("o0", pool))
 
 
@@ -195,7 +197,7 @@ def items(rng: Rng, *, pool: int | None = None) -> Game:
     question: dict[str, Any] = {"options": names(), "eps": eps}
     order = [f"q{k}" for k in range(number)]
     if pool is not None:
-        question["items"] = order
+        question |= {"measure": nw.Items(order), "seed": 0}
         order = pool_order(pool)
     values = answers.mean(axis=1) if pool is not None else answered_share(skill, 2.0)
     done = np.zeros(OPTIONS, dtype=int)

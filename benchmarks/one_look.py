@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import binom
 
 import noisewise as nw
-from benchmarks.adversaries import FALSE_ALARM
+from benchmarks.coverage import FALSE_ALARM
 from benchmarks.timing import Row
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.log.events import Event

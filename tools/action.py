@@ -56,7 +56,7 @@ def main() -> int:
     command = [sys.executable, "-m", "noisewise", run, *shlex.split(os.environ["NOISEWISE_ARGUMENTS"]), form]
     done = subprocess.run(command, capture_output=True, encoding="utf-8")
     sys.stderr.write(done.stderr)
-    if done.returncode not in SIGNS:
+    if done.returncode not in SIGNS or not done.stdout.strip():  # a crash ends with 1, too
         summary = f"### ❌ noisewise {run} failed\n\n{escaped(done.stderr)}"
     elif run == "bench":
         summary = of_timings(json.loads(done.stdout), done.returncode)

@@ -70,4 +70,4 @@ def test_arms_keep_the_unit_of_their_header(store, tmp_path):
     assert study.specification.unit == "ms"
     table.write_text("machine,compiler,time (ms),sd (s),runs\nx,A,3.5,0.4,20\nx,B,4.5,0.4,20\n")
     with pytest.raises(ValueError, match="the error bar must have the unit of the value"):
-        study.tell_many(table, layout="arms", map=given)
+        study.tell_many(table, layout="arms", roles=given)

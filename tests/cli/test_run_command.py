@@ -16,7 +16,7 @@ from tests.support.commands import run as typed
 
 import noisewise as nw
 from noisewise.cli.app import main
-from noisewise.cli.run_placeholders import read_template
+from noisewise.cli.run_command import read_template
 
 #: Prints logs, and then the value of an option with its error.
 MEASURE = """#!/bin/sh
@@ -85,6 +85,11 @@ def test_the_exit_code_says_whether_it_is_reached():
     command = ["--", "./measure", "{option}"]
     assert typed("run", "s.db", "--budget", 1, *command).exit_code == 3
     assert typed("run", "s.db", "--until", "1e-9", "--budget", 1, *command).exit_code == 3
+    late = typed("run", "s.db", "--deadline", "2020-01-31T08:00", *command)
+    assert late.exit_code == 3
+    assert "the deadline, 2020-01-31 08:00, has passed" in late.stdout
+    cheap = typed("run", "s.db", "--until", "spent", "--budget-cost", 1.5, *command)
+    assert "do not pay for the next measurement" in cheap.stdout
     assert typed("run", "s.db", "--until", "5", *command).exit_code == 0
     before = len(told())
     assert typed("run", "s.db", "--until", "spent", "--budget", 9, *command).exit_code == 0
@@ -418,8 +423,8 @@ REFUSED = [
     ("run s.db --retries -1 -- ./measure {option}", "--retries must be at least 0; got -1."),
     ("run s.db --timeout soon -- ./measure {option}", "--timeout must be seconds or a time (30, 90s, 5min, 2h); got 'soon'."),
     ("run s.db --until soon -- ./measure {option}", "--until must be certified, spent, or a bound above 0; got 'soon'."),
-    ("run s.db --until spent -- ./measure {option}", "--until spent needs --budget: a number of measurements, a time, or a cost."),
-    ("run s.db --budget many -- ./measure {option}", "--budget must be a number of measurements (200), a time (90s, 30min, 2h), \"cost=5\", or several with commas; got 'many'."),
+    ("run s.db --until spent -- ./measure {option}", "--until spent needs --budget, --budget-cost or --deadline."),
+    ("run s.db --budget many -- ./measure {option}", "--budget must be a number of measurements (200), a time (90s, 30min, 2h), or both with a comma; got 'many'."),
     ("run s.db --on-error ignore -- ./measure {option}", "--on-error must be one of 'fail', 'raise', 'exclude'; got 'ignore'."),
     ("run s.db --reader hyperfine:colour=red -- ./measure {option}", "reader 'hyperfine' has no choice 'colour'"),
     ("run s.db --eps 1 -- ./measure {option}", "--eps goes with --new. A study that exists keeps what it was made with."),

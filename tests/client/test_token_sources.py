@@ -2,8 +2,7 @@
 
 import pytest
 
-from noisewise.client.server_address import is_address, read_address
-from noisewise.client.token_sources import find_token
+from noisewise.client.opening import find_token, is_address, read_address
 
 LAB = read_address("https://host.example/lab")
 

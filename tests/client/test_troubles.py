@@ -115,7 +115,7 @@ def test_an_answer_with_other_parts_is_said_to_be_of_another_version(answer):
         for act in (
             study.ask,
             study.certificate,
-            study.events,
+            lambda: study.events(),
             lambda: study.pending,
             lambda: study.tell("ask-1", 1),
         ):

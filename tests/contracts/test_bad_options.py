@@ -1,7 +1,5 @@
 """Options that a rule cannot take are refused in one sentence."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -12,11 +10,8 @@ import noisewise as nw
     ("name", "options", "message"),
     [
         ("lingape", {"noise_level": 0}, "`noise_level` must be a finite number above 0; got 0."),
-        ("lingape", {"ridge": 0}, "`ridge` must be a finite number above 0; got 0."),
         ("vaee", {"ridge": "rank"}, "`ridge` must be one of 'dim'; got 'rank'."),
         ("oful", {"ridge": "dim", "norm_bound": 0}, "`norm_bound` must be a finite number above 0; got 0."),
-        ("lingape", {"scale": -1.0}, "`scale` must be a finite number above 0; got -1.0."),
-        ("phased_elimination", {"scale": 0}, "`scale` must be a finite number above 0; got 0."),
         (
             "information_directed",
             {"information": "some"},
@@ -33,23 +28,17 @@ import noisewise as nw
             "`noise` must be one of 'bounded', 'sub-gaussian'; got 'gaussian'. Did you mean 'sub-gaussian'?",
         ),
         ("weighted_oful", {"noise_bound": 0.0}, "`noise_bound` must be a finite number above 0; got 0.0."),
-        ("weighted_oful", {"scale": -1.0}, "`scale` must be a finite number above 0; got -1.0."),
         (
             "weighted_oful",
             {"radius": "mixture"},
             "`radius` must be left out with noise='bounded', which has its own; got 'mixture'. "
             "(noise='sub-gaussian' takes it.)",
         ),
-        ("oful", {"noise_level": 0}, "`noise_level` must be a finite number above 0; got 0."),
         ("oful", {"ridge": -1.0}, "`ridge` must be a finite number above 0; got -1.0."),
-        ("oful", {"scale": 0.0}, "`scale` must be a finite number above 0; got 0.0."),
         ("linear_thompson", {"scale": -0.5}, "`scale` must be at least 0; got -0.5."),
-        ("linear_thompson", {"scale": math.inf}, "`scale` must be a finite number; got inf."),
         ("save", {}, "`horizon` must be given for 'save': it plans for a number of rounds; got None."),
         ("weighted_oful_plus", {"horizon": 0}, "`horizon` must be at least 1; got 0."),
-        ("linnats", {"horizon": 10, "spread": -1.0}, "`spread` must be at least 0; got -1.0."),
         ("vage", {"share": 0.0}, "`share` must lie strictly between 0 and 1; got 0.0."),
-        ("vage", {"challenge": -1}, "`challenge` must be a finite number above 0; got -1."),
         ("vaee", {"delta": 0.0}, "`delta` must lie strictly between 0 and 1; got 0.0."),
         ("vaee", {"seed": -1}, "`seed` must be a whole number of at least 0; got -1."),
         ("precision_tracking", {"eps": -1.0}, "`eps` must be at least 0; got -1.0."),
@@ -70,11 +59,6 @@ def test_bad_options_get_one_sentence(name, options, message):
             "weighted_oful",
             {"noise_bond": 1.0},
             "weighted_oful() has no option 'noise_bond'. Did you mean 'noise_bound'?",
-        ),
-        (
-            "weighted_oful_plus",
-            {"horizon": 10, "noise_bond": 2.0},
-            "weighted_oful_plus() has no option 'noise_bond'. Did you mean 'noise_bound'?",
         ),
     ],
 )

@@ -8,19 +8,6 @@ from tests.support.playing import FALSE_ALARM, live_choices, random_problem
 import noisewise as nw
 
 
-def test_greedy_measures_the_largest_mean_of_the_textbook():
-    for seed in range(10):
-        vectors, theta, sigmas, noise = random_problem(seed, horizon=25)
-        policy, history = nw.rules.greedy(vectors, ridge=0.6), []
-        for sigma, unit in zip(sigmas, noise, strict=True):
-            means, _, _ = naive.posterior(vectors, history, 0.6)
-            action = policy.ask()
-            assert action == naive.first_largest(means)
-            history.append((action, float(vectors[action] @ theta + sigma * unit), sigma))
-            policy.tell(*history[-1])
-        assert policy.recommend() == naive.first_largest(naive.posterior(vectors, history, 0.6)[0])
-
-
 def test_widest_measures_the_widest_of_the_textbook():
     for seed in range(10):
         vectors, _, sigmas, _ = random_problem(seed, horizon=25)

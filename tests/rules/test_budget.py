@@ -32,4 +32,4 @@ def test_a_budget_is_tracked_as_in_exact_arithmetic(rule, seed):
     vectors = rng.standard_normal((10, 3))
     policy = nw.make_policy(rule, vectors, horizon=90)
     for state, action, history in since_the_phase_began(followed(policy, rng, twelve_decades(rng, 90))):
-        assert_lags_most(action, exact_sums(history, 10), state.shares)
+        assert_lags_most(action, exact_sums(history, 10), state.wanted)

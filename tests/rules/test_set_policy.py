@@ -86,14 +86,6 @@ def test_the_widest_candidate_of_a_hypercube_is_found_exactly():
     assert found == pytest.approx(widths[alive].max(), rel=1e-9)
 
 
-def test_the_ellipse_is_the_outline_of_the_confidence_set():
-    policy = played(nw.vaee(nw.sets.Ball(2)), THETA[:2], np.full(20, 0.3))
-    estimate = policy.estimate()
-    edge = estimate.ellipse() - estimate.theta
-    squared = np.einsum("ij,jk,ik->i", edge, np.linalg.inv(estimate.covariance), edge)
-    assert_allclose(squared, estimate.radius**2)
-
-
 def test_many_measurements_are_told_whole_or_not_at_all():
     policy = nw.vaee(nw.sets.Ball(2))
     with pytest.raises(
@@ -114,7 +106,6 @@ def test_many_measurements_are_told_whole_or_not_at_all():
         (lambda p: p.ask(pending="ab"), "`pending` must be a list of actions"),
         (lambda p: p.ask(sigma=-1.0), "`sigma` must be a finite number above 0"),
         (lambda p: p.is_candidate([9.0, 0.0, 0.0]), "which is outside"),
-        (lambda p: p.estimate().ellipse(), "`ellipse` needs an infinite set of two features; got 3"),
         (lambda p: nw.vagd(p.actions), "`actions` must be a list of vectors for 'vagd'"),
         (
             lambda p: nw.vaee(p.actions, recommendation="last"),

@@ -188,7 +188,7 @@ def test_times_are_told_as_hyperfine_tells_them():
     ("given", "said"),
     [
         ({"budget": "soon"}, "`budget` must be"),
-        ({"budget": "cost=3"}, "`budget` must be a time"),
+        ({"budget": {"cost": 3}}, "`budget` must be a time"),
         ({"budget": 2.5}, "`budget` must be"),
         ({"warmup": 0}, "`warmup` must be"),
         ({"eps": "much"}, "`eps` must be"),

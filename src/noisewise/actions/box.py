@@ -83,7 +83,7 @@ def search_contrast(
     return corner_bound(box.low, box.high, theta, covariance, radius, origin, width)
 
 
-SEARCH = Oracle(search_largest, search_contrast, compiled=False)
+SEARCH = Oracle(search_largest, search_contrast)
 
 
 def _limits(low: ArrayLike, high: ArrayLike) -> tuple[Floats, Floats]:

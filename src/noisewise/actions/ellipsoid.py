@@ -260,7 +260,7 @@ def contrast(
     return bound * (1.0 + TIE)
 
 
-ORACLE = Oracle(largest, contrast, compiled=True)
+ORACLE = Oracle(largest, contrast)
 
 
 class RoundSet(OracleSet):

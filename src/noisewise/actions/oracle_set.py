@@ -22,7 +22,6 @@ import numpy as np
 
 from noisewise.actions.search import linear_ascent
 from noisewise.core.blocks import Floats
-from noisewise.core.model import DenseModel, covariance, theta
 
 #: How far outside a set, relative to its size, a vector may be by rounding and still belong to it.
 ROUNDING = 1e-9
@@ -60,7 +59,7 @@ class Answer(NamedTuple):
 
 
 class Oracle(NamedTuple):
-    """The questions as functions of a set's arrays, which simulations may compile.
+    """The questions, as functions of a set's arrays.
 
     ``largest(shape, direction, covariance, reach, out) -> upper`` writes the action with the largest
     ``<direction, a> + reach·‖a‖``; ``contrast(shape, theta, covariance, radius, origin, out) -> upper``
@@ -69,7 +68,6 @@ class Oracle(NamedTuple):
 
     largest: Callable[[Any, Floats, Floats, float, Floats], float]
     contrast: Callable[[Any, Floats, Floats, float, Floats, Floats], float]
-    compiled: bool
 
 
 class OracleSet(ABC):
@@ -92,18 +90,6 @@ class OracleSet(ABC):
         """The action with the largest ``<parameter, a>``."""
         direction = self.check_vector("parameter", parameter)
         return self.largest_of(direction, np.zeros((self.dim, self.dim)), 0.0)
-
-    def widest(self, model: DenseModel) -> Answer:
-        """The action with the largest width ``‖a‖`` in the norm of V⁻¹."""
-        return self.largest_of(np.zeros(self.dim), covariance(model), 1.0)
-
-    def most_optimistic(self, model: DenseModel, radius: float) -> Answer:
-        """The action with the largest upper bound ``<θ̂, a> + radius·‖a‖``."""
-        return self.largest_of(theta(model), covariance(model), radius)
-
-    def largest_contrast(self, model: DenseModel, radius: float, origin: Any) -> Answer:
-        """The action that could be furthest above another: ``<θ̂, a - origin> + radius·‖a - origin‖``."""
-        return self.contrast_of(theta(model), covariance(model), radius, self.check_vector("origin", origin))
 
     def contrast_of(self, parameter: Floats, spread: Floats, radius: float, start: Floats) -> Answer:
         """The largest contrast for a parameter and a covariance."""

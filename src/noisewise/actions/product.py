@@ -129,7 +129,7 @@ def search_contrast(
     return product.bound(theta, covariance, radius, origin)
 
 
-SEARCH = Oracle(search_largest, search_contrast, compiled=False)
+SEARCH = Oracle(search_largest, search_contrast)
 
 
 def _balanced(shapes: list[Any]) -> vertices.Vertices | None:

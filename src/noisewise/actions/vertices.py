@@ -88,7 +88,7 @@ def largest(shape: Vertices, direction: Floats, covariance: Floats, reach: float
     return float(top + TIE * abs(top))
 
 
-ORACLE = Oracle(largest, contrast, compiled=True)
+ORACLE = Oracle(largest, contrast)
 
 
 def one_table(vertices: Floats) -> Vertices:

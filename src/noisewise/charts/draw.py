@@ -154,11 +154,6 @@ def read_flags(frame: Any, column: str) -> pl.Series:
     return flags
 
 
-def has_column(frame: Any, column: str) -> bool:
-    """Whether a frame has an optional column."""
-    return column in _as_polars(frame).columns
-
-
 def check_unique(table: pl.DataFrame, column: str) -> None:
     """Refuse a table in which a name stands twice."""
     doubles = table.filter(pl.col(column).is_duplicated())

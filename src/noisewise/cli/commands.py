@@ -235,7 +235,7 @@ def opened(
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
     """What an operation works on, and the name of the study for its answer."""
     import noisewise as nw
-    from noisewise.client.server_address import is_address
+    from noisewise.client.opening import is_address
 
     store = typed["store"]
     if op.opens == "store":

@@ -8,14 +8,14 @@ from noisewise.cli.exits import DIFFERS, NOT_YET, leave
 from noisewise.cli.exits import INTERRUPTED as STOPPED
 from noisewise.cli.options import Json, Name, Store
 from noisewise.cli.printing import print_json, say, told_warnings
-from noisewise.cli.run_new_study import question_params
+from noisewise.cli.run_preparation import question_params
 from noisewise.core.text import printable
 from noisewise.operations.table import Api, Arg, Opt
 from noisewise.operations.words import said
 
 if TYPE_CHECKING:
     from noisewise.cli.run_course import Failures
-    from noisewise.cli.run_new_study import Begun
+    from noisewise.cli.run_preparation import Begun
     from noisewise.study.running.run import StudyRun
 
 INTERRUPTED = "Interrupted: what was measured is told, the rest is given back; the same line goes on."
@@ -36,9 +36,17 @@ Until = Annotated[
 Budget = Annotated[
     str | None,
     Opt(
-        "What this run may spend: 200, 90s, 30min, 2h, cost=5, or several with commas.",
-        metavar="N|TIME|cost=C",
+        "How many measurements this run may make, or how long it may take: 200, 90s, 30min, 2h, or 200,2h.",
+        metavar="N|TIME",
     ),
+]
+BudgetCost = Annotated[
+    float | None,
+    Opt("What its measurements may cost together; no measurement is begun that would exceed it."),
+]
+Deadline = Annotated[
+    str | None,
+    Opt("When the last measurement may begin: 08:00, or 2026-11-20T08:00.", metavar="TIME"),
 ]
 Timeout = Annotated[
     str | None,
@@ -65,6 +73,8 @@ def run(
     workers: Workers = 1,
     until: Until = "certified",
     budget: Budget = None,
+    budget_cost: BudgetCost = None,
+    deadline: Deadline = None,
     timeout: Timeout = None,
     retries: Retries = 0,
     on_error: OnError = "fail",
@@ -87,17 +97,18 @@ def run(
     from noisewise.cli import run_preparation as preparation
     from noisewise.cli.run_children import Children
     from noisewise.cli.run_course import Failures, ending
-    from noisewise.cli.run_goal import RunGoal
+    from noisewise.cli.run_preparation import RunGoal
     from noisewise.study.running.run import MeasuringError
 
     typed = options or []
     template = preparation.template_of(command, typed, new=new, shell=shell, question=question)
     goal, seconds = RunGoal(until), preparation.seconds_of_time(timeout)
-    preparation.check_settings(workers, retries, on_error, budget)
+    preparation.check_settings(workers, retries, on_error)
+    spending = preparation.budget_of(budget, budget_cost, deadline)
     read = preparation.reading(reader)
     begun, columns = preparation.begin(
         store, study, typed if new else None, question, template,
-        lambda made: goal.check(made, budget),
+        lambda made: goal.check(made, spending),
     )  # fmt: skip
     opened, children = begun.study, Children()
     measure = preparation.measuring(template, opened, columns, children, seconds, read)
@@ -105,7 +116,7 @@ def run(
     try:
         with told_warnings(), ending(children.stop):
             done = opened.run(
-                failures.measure, workers=workers, until=goal.until, budget=budget, retries=retries,
+                failures.measure, workers=workers, until=goal.until, budget=spending, retries=retries,
                 on_error=on_error, progress=not json,
             )  # fmt: skip
     except MeasuringError as failed:

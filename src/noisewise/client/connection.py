@@ -4,7 +4,9 @@ A request that changes something carries a key, and a second try carries the sam
 with what the first did. So a try may be repeated whatever has become of the one before.
 """
 
+import builtins
 import http.client
+import importlib
 import json
 import os
 import random
@@ -13,16 +15,241 @@ import ssl
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
-from noisewise.client.lines import Line, ProxyRefusalError, Route, close_all
-from noisewise.client.server_address import ServerAddress
-from noisewise.client.server_refusals import no_json, problem_in, redirected, refusal
-from noisewise.client.token_sources import HiddenToken
+from noisewise.client.opening import HiddenToken, ServerAddress
+from noisewise.core.refusals import refusal_from
 from noisewise.core.text import printable
 from noisewise.core.version import __version__
+from noisewise.study.log.told import MeasurementWarning
+
+Line = http.client.HTTPConnection
+
+
+class ProxyRefusalError(OSError):
+    """A proxy does not let a request through; the sentence says why."""
+
+
+class Proxy(NamedTuple):
+    """Through which requests go."""
+
+    host: str
+    port: int
+    credentials: str | None  # as a header has them
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """For the proxy alone."""
+        return {} if self.credentials is None else {"Proxy-Authorization": self.credentials}
+
+    def __repr__(self) -> str:  # without the password
+        return f"Proxy({self.host}:{self.port})"
+
+
+class Route:
+    """The way to a server, by which connections are made."""
+
+    def __init__(self, address: ServerAddress, timeout: float) -> None:
+        self._address, self._timeout = address, timeout
+        self._context = ssl.create_default_context() if address.secure else None
+        self._proxy = proxy_for(address)
+
+    def new_line(self) -> Line:
+        """A connection that opens itself when it is used."""
+        place, proxy = self._address, self._proxy
+        if self._context is None:
+            return Line(place.host, place.port, timeout=self._timeout)
+        at = place if proxy is None else proxy
+        line = TunnelledLine(at.host, at.port, timeout=self._timeout, context=self._context)
+        if proxy is not None:
+            line.set_tunnel(place.host, place.port, proxy.headers)
+        return line
+
+
+class TunnelledLine(http.client.HTTPSConnection):
+    """A connection by TLS, perhaps through a proxy, whose refusal is said as such."""
+
+    def connect(self) -> None:
+        """Open it."""
+        try:
+            super().connect()
+        except OSError as problem:
+            said = str(problem)
+            if not said.startswith("Tunnel connection failed"):
+                raise
+            status = said.partition(": ")[2]
+            if status.startswith(("502", "503", "504")):  # not now
+                raise ConnectionResetError(said) from None
+            raise ProxyRefusalError(
+                f"the proxy {self.host}:{self.port} refuses the way there ({printable(status)}); look at "
+                "HTTPS_PROXY, or name the server in NO_PROXY"
+            ) from None
+
+
+def proxy_for(address: ServerAddress) -> Proxy | None:
+    """The proxy that the environment names for a server by https://; plain connections need none."""
+    if not address.secure or address.on_this_machine:
+        return None
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return None
+    from urllib.request import getproxies_environment, proxy_bypass
+
+    named = getproxies_environment()
+    found = named.get("https") or named.get("all")
+    if not found or proxy_bypass(f"{address.host}:{address.port}"):
+        return None
+    refusal = ValueError("HTTPS_PROXY must be the address of a proxy, such as http://proxy.example.org:3128.")
+    try:
+        parts = urlsplit(found if "://" in found else f"http://{found}")
+        port = parts.port or 80
+    except ValueError:
+        raise refusal from None
+    if not parts.hostname:
+        raise refusal
+    if parts.scheme != "http":
+        raise ValueError(
+            f"HTTPS_PROXY names a proxy by {printable(parts.scheme)}://, which is not supported: use one by "
+            "http:// (what goes to an https:// server is encrypted all the way), or set NO_PROXY."
+        )
+    if parts.username is None:
+        return Proxy(parts.hostname, port, None)
+    said = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+    return Proxy(parts.hostname, port, f"Basic {b64encode(said).decode()}")
+
+
+def close_all(lines: list[Line]) -> None:
+    """Let go of connections."""
+    while lines:
+        lines.pop().close()
+
+
+PROBLEM = "application/problem+json"
+#: Characters of an answer that is none, in a message.
+SHOWN = 80
+#: Errors of a study by name, and where those are that are not Python's own.
+ERRORS: dict[str, type[Exception]] = {"KeyError": KeyError, "TypeError": TypeError, "ValueError": ValueError}
+OWN_ERRORS = {
+    "DamagedError": "noisewise.study.stores.protocol",
+    "NameTakenError": "noisewise.study.stores.protocol",
+    "ToldOtherwiseError": "noisewise.study.telling.rows",
+}
+
+
+def error_called(name: str) -> type[Exception]:
+    """The error of this name; a ValueError if there is none."""
+    if name in OWN_ERRORS:
+        found: type[Exception] = getattr(importlib.import_module(OWN_ERRORS[name]), name)
+        return found
+    return ERRORS.get(name, ValueError)
+
+
+def problem_in(kind: str, content: bytes) -> dict[str, Any] | None:
+    """The problem document of an answer; None: it is none, so that no noisewise has answered."""
+    if kind.partition(";")[0].strip().lower() != PROBLEM:
+        return None
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("detail"), str) else None
+
+
+def refusal(where: str, status: int, problem: dict[str, Any] | None, with_token: bool) -> Exception:
+    """The error that an answer stands for.
+
+    Args:
+        where: The address.
+        status: Of the answer.
+        problem: What `problem_in` found.
+        with_token: Whether a token was sent.
+    """
+    if problem is None:
+        return ConnectionError(f"{where} answers with status {status}, and not as a noisewise server does: "
+                               "look at the address, and at its prefix.")  # fmt: skip
+    said = printable(problem["detail"])
+    if status == 401 and with_token:
+        return PermissionError(
+            f"{where} does not know this token: it may be revoked, or for another server. Ask for a new one "
+            "(noisewise token add)."
+        )
+    if status == 401:
+        return PermissionError(
+            f"{where} asks for a token: say token=, or set NOISEWISE_TOKEN (noisewise token add makes one)."
+        )
+    if status == 403:
+        return PermissionError(said)
+    if problem.get("error") is not None:
+        error, plain = str(problem["error"]), problem.get("refusal")
+        refused = refusal_from(plain, error) if isinstance(plain, dict) else None
+        if refused is None or error in OWN_ERRORS:
+            return error_called(error)(said if refused is None else printable(str(refused)))
+        return refused
+    if status in (429, 503):
+        return ConnectionError(f"{where} is too busy, or cannot use its store: {said}")
+    if status >= 500:
+        return OSError(f"{where}: {said}")
+    if status == 412:
+        from noisewise.study.stores.protocol import LogMovedOnError
+
+        return LogMovedOnError(said)
+    if status in (404, 405):
+        return ConnectionError(
+            f"{where} has nothing at the address that this noisewise asks for (version 1 of the interface): "
+            "look at the address and its prefix, and use the same version on both sides."
+        )
+    return ValueError(said)
+
+
+def warnings_in(answer: dict[str, Any]) -> Iterator[tuple[type[Warning], str]]:
+    """What a study warned of, and as what."""
+    said = answer.get("warnings")
+    for one in said if isinstance(said, list) else []:
+        plain = one if isinstance(one, dict) else {"message": one}
+        yield _category(str(plain.get("category"))), printable(str(plain.get("message")))
+
+
+def _category(name: str) -> type[Warning]:
+    """The category of this name, as far as a study warns with it."""
+    if name == MeasurementWarning.__name__:
+        return MeasurementWarning
+    kind = getattr(builtins, name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, Warning) else UserWarning
+
+
+def no_json(where: str, content: bytes) -> Exception:
+    """The refusal of an answer that makes no sense."""
+    begins = printable(content[:SHOWN].decode("utf-8", "replace"))
+    return ConnectionError(
+        f"{where} answers with something that is not noisewise's ({begins!r}): look at the address, and at "
+        "its prefix."
+    )
+
+
+@contextmanager
+def understanding(where: object) -> Iterator[None]:
+    """Refuse an answer without the parts that it should have."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        missing = f"without {problem.args[0]!r}" if isinstance(problem, KeyError) else "with other parts"
+        raise ConnectionError(
+            f"{where} answers {printable(missing)}, which this noisewise does not understand: use the same "
+            "version on both sides."
+        ) from None
+
+
+def redirected(address: ServerAddress, status: int, target: str) -> Exception:
+    """The refusal to be sent elsewhere: the token is for this server, and for no other."""
+    there = printable(target.partition("?")[0].partition("/api/")[0])
+    return ConnectionError(
+        f"{address} redirects to {there} (status {status}), which is not followed, since a token is for one "
+        "server: if you trust it, use that address."
+    )
+
 
 API = "/api/v1"
 #: Seconds from one try to the next: at first, and at most.

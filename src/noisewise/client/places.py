@@ -5,11 +5,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
-from noisewise.client.log import RemoteLog
-from noisewise.client.opening import connect
-from noisewise.client.server_address import is_address
-from noisewise.client.study import RemoteStudy
-from noisewise.client.token_sources import hidden
+from noisewise.client.opening import connect, hidden, is_address
+from noisewise.client.study import RemoteLog, RemoteStudy
 from noisewise.study import creation
 from noisewise.study.log import export
 from noisewise.study.safekeeping import verification

@@ -8,17 +8,17 @@ that only reads what is new: the same code gives the same objects.
 import inspect
 import math
 import threading
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
-from noisewise.client.connection import ServerConnection, path_of, written
-from noisewise.client.log import RemoteLog
-from noisewise.client.server_refusals import understanding, warnings_in
-from noisewise.operations.objects import job_from, measurement_id, new_key
+from noisewise.client.connection import ServerConnection, path_of, understanding, warnings_in, written
+from noisewise.operations.objects import event_from, job_from, measurement_id, new_key
 from noisewise.operations.table import Operation, load_table
+from noisewise.study.log.events import first_row, row_of
 from noisewise.study.log.told import check_arguments
-from noisewise.study.stores.protocol import OutcomeUnknownError
+from noisewise.study.stores.protocol import NameTakenError, OutcomeUnknownError, Row
 from noisewise.study.telling.scale import LOG, ValueScale
 
 if TYPE_CHECKING:
@@ -26,18 +26,108 @@ if TYPE_CHECKING:
     from noisewise.study.running.studied import Runnable
     from noisewise.study.study import Study
 
+
+#: Events of one page.
+PAGE = 10_000
+#: Seconds after a lost answer until the next try.
+AFTER_LOSS = 0.2
+
+
+class RemoteLog:
+    """A store (`noisewise.study.stores.protocol.Storage`) whose changes are made by the server alone."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self.connection = connection
+        self._begun: dict[str, Row] = {}
+
+    def names(self) -> list[str]:
+        """The studies there are, the oldest first."""
+        return [row["name"] for row in self.states(quick=True)]
+
+    def states(self, quick: bool = False) -> list[dict[str, Any]]:
+        """Where each of them is, as `noisewise list --json` prints it."""
+        rows: list[dict[str, Any]] = []
+        after: str | None = None
+        while True:
+            asked = {"after": after, "limit": 500, "quick": str(quick).lower()}
+            page = self.connection.json_of(self.connection.get(path_of("studies"), asked))
+            with understanding(self.connection.address):
+                rows += page["states"]
+                after = page.get("next")
+            if after is None:
+                return rows
+
+    def read(self, name: str, first: int = 0, last: int | None = None) -> list[Row]:
+        """The rows from one number to another."""
+        found = [self._first(name)] if first == 0 else []
+        place: int | None = max(0, first - 1)
+        while place is not None and (last is None or place < last):
+            many = PAGE if last is None else min(PAGE, last - place)
+            reply = self.connection.get(path_of("studies", name, "events"), {"after": place, "limit": many})
+            page = self.connection.json_of(reply)
+            with understanding(self.connection.address):
+                found += [row_of(event_from(row)) for row in page["rows"]]
+                place = page["next"]
+        return found
+
+    def _first(self, name: str) -> Row:
+        """What a study was made with, which never changes."""
+        if name not in self._begun:
+            reply = self.connection.get(path_of("studies", name, "specification"))
+            plain = self.connection.json_of(reply)
+            with understanding(self.connection.address):
+                self._begun[name] = first_row(plain["specification"])
+        return self._begun[name]
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a study another name."""
+        self._once(path_of("studies", "rename"), {"name": name, "new": new}, lambda: new in self.names())
+
+    def create(self, name: str, rows: Sequence[Row]) -> None:
+        """Begin a log."""
+        from noisewise.study.log.export import lines_from
+
+        self._once(
+            path_of("studies", "rebuild"),
+            {"log": "\n".join(lines_from(name, list(rows))), "name": name},
+            lambda: [row.hash for row in self.read(name)] == [row.hash for row in rows],
+        )
+
+    def _once(self, path: str, said: dict[str, Any], done: Callable[[], bool]) -> None:
+        """Make a change that the server cannot know again: after a lost answer, look whether it was made."""
+        give_up, lost = time.monotonic() + self.connection.timeout, False
+        while True:
+            try:
+                self.connection.post(path, said, again=False)
+                return
+            except OutcomeUnknownError:
+                if time.monotonic() > give_up:
+                    raise
+                lost = True
+                time.sleep(AFTER_LOSS)
+            except (NameTakenError, KeyError):
+                if not (lost and done()):
+                    raise
+                return
+
+    def transaction(self, name: str) -> NoReturn:
+        """Refused: the server decides what is written."""
+        raise PermissionError(
+            f"{self.connection.address} writes its logs itself: use the methods of the study that "
+            "`load_study` returns."
+        )
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self.connection.close()
+
+
 #: Properties that are fields of the status.
 FROM_STATUS = {
     "n_measurements": "measurements", "n_events": "event", "model": "model", "deviation": "deviation",
     "extra_scatter": "extra_scatter", "policy": "policy", "notes": "notes", "head": "head", "eps": "eps",
     "budget_left": "budget_left",
 }  # fmt: skip
-#: Methods and properties that are computed here.
-METHODS_HERE = (
-    "analysis", "check", "compare", "events", "frame", "head_at", "league", "next_items", "plan", "read_from",
-    "report", "worth", "_repr_html_",
-)  # fmt: skip
-PROPERTIES_HERE = ("last_change", "plot", "specification")
 #: Error bars that can be given beside a value.
 ERROR_BARS = ("se", "var", "sd", "ci", "values")
 
@@ -68,8 +158,6 @@ class RemoteStudy:
         self._costs: dict[str, float] | None = None  # empty: there are none
         #: By thread: the last change whose answer was lost, and its key. The same call again repeats it.
         self._unanswered: dict[int, tuple[tuple[str, bytes], str]] = {}
-        #: By thread: the last table whose answer was lost, what was to become of it, and at which event.
-        self._lost_tables: dict[int, tuple[dict[str, Any], Any, int]] = {}
 
     def look(self, op: Operation, given: Mapping[str, Any]) -> Any:
         """Ask the server; what has not changed is not sent again."""
@@ -247,6 +335,12 @@ class RemoteStudy:
             self._copied = Study(self._log, self.name)
         return self._copied
 
+    def __getattr__(self, name: str) -> Any:
+        """What only looks is computed here, from a copy of the log."""
+        if name.startswith("_") and name != "_repr_html_":
+            raise AttributeError(name)
+        return getattr(self._copy(), name)
+
     def close(self) -> None:
         """Let go of the connections."""
         self._connection.close()
@@ -311,22 +405,10 @@ def _add_methods() -> None:
             setattr(RemoteStudy, op.method, method_of(op))
     for name, field in FROM_STATUS.items():
         setattr(RemoteStudy, name, property(_from_status(field)))
-    for name in PROPERTIES_HERE:
-        setattr(RemoteStudy, name, property(_from_copy(name)))
-    for name in METHODS_HERE:
-        setattr(RemoteStudy, name, _run_on_copy(name))
 
 
 def _from_status(field: str) -> Callable[[RemoteStudy], Any]:
     return lambda self: self.status()[field]
-
-
-def _from_copy(name: str) -> Callable[[RemoteStudy], Any]:
-    return lambda self: getattr(self._copy(), name)
-
-
-def _run_on_copy(name: str) -> Callable[..., Any]:
-    return lambda self, *args, **more: getattr(self._copy(), name)(*args, **more)
 
 
 _add_methods()

@@ -4,7 +4,6 @@ The server takes a table only if its log is still the one that was copied. So ev
 is what a study in a file says.
 """
 
-import threading
 import time
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,7 +11,7 @@ import polars as pl
 
 from noisewise.operations.table import load_table
 from noisewise.study.stores.address import PATIENCE
-from noisewise.study.stores.protocol import LogMovedOnError, OutcomeUnknownError
+from noisewise.study.stores.protocol import LogMovedOnError
 from noisewise.study.tables.sheet import as_texts
 from noisewise.study.telling.recording import Taken
 from noisewise.study.telling.roles import NAME, ROLE
@@ -55,30 +54,18 @@ def tell_table(
         if dry_run:
             return taken
         source, reading = cast("Understood", taken.understood), {}  # it is read once
-        said = _said(source, how)
-        lost = study._lost_tables.pop(threading.get_ident(), None)
-        if lost is not None and lost[0] == said:  # the same call again
-            taken, at = lost[1:]
-        else:
-            at = copy._log.state.n_events
         try:
-            _send(study, said, at)
-            break
+            # Of rows that were recorded before, the dry run has warned.
+            study.change(
+                load_table()["import"], _said(source, how), only_at=copy._log.state.n_events, warns=False
+            )
+            return taken
         except LogMovedOnError:
             if time.monotonic() > give_up:
                 raise TimeoutError(
                     f"others wrote to study {study.name!r} faster than this could be decided, for "
                     f"{PATIENCE:g} s. Nothing was written; run again."
                 ) from None
-        except (OutcomeUnknownError, KeyboardInterrupt):
-            study._lost_tables[threading.get_ident()] = said, taken, at
-            raise
-    return taken
-
-
-def _send(study: "RemoteStudy", said: dict[str, Any], at: int) -> None:
-    # Of rows that were told before `tell_table` warns itself.
-    study.change(load_table()["import"], said, only_at=at, warns=False)
 
 
 def _said(understood: "Understood", how: dict[str, Any]) -> dict[str, Any]:

@@ -48,8 +48,6 @@ from noisewise.core.radius import RESTARTS, Radius, averaged_at_estimate
 FLAT = 1e-3
 #: How often τ is improved, how many of the last are kept, and how many martingales on their own.
 IMPROVED, KEPT, ALONE = 6, 3, 3
-#: The ellipsoids that are left in the end, at most: with these, the first martingale without and with η.
-MOST = 2 + ALONE + KEPT
 
 
 class Region(NamedTuple):
@@ -64,123 +62,81 @@ class Region(NamedTuple):
     level: float  # log 1/δ
 
 
-class Ellipsoids(NamedTuple):
-    """``‖root⁻¹(u - centre)‖ <= radius`` for each place."""
+class OuterEllipsoid(NamedTuple):
+    """``‖root⁻¹(u - centre)‖ <= radius``; root·rootᵀ is the inverse of its matrix."""
 
-    centres: Floats  # (places, dim)
-    radii: Floats  # (places,)
-    roots: Floats  # (places, dim, dim): root·rootᵀ is the inverse of its matrix
+    centre: Floats  # (dim,)
+    radius: float
+    root: Floats  # (dim, dim)
 
-
-def new_ellipsoids(martingales: int, dim: int) -> Ellipsoids:
-    """Places for what `short_ellipsoids` finds, and for those that it tries on the way."""
-    places = MOST + martingales + 1
-    return Ellipsoids(np.zeros((places, dim)), np.zeros(places), np.zeros((places, dim, dim)))
+    def width_along(self, directions: Floats) -> float:
+        """How far it reaches along directions with these second moments, in the mean square."""
+        return self.radius * math.sqrt(max(0.0, float((self.root * (directions @ self.root)).sum())))
 
 
-def put_ellipsoid(region: Region, tau: Floats, eta: float, found: Ellipsoids, place: int) -> bool:
-    """Write down the ellipsoid of these weights; False if it is too flat to be of use."""
+def ellipsoid_of(region: Region, tau: Floats, eta: float) -> OuterEllipsoid | None:
+    """The ellipsoid of these weights; None if it is too flat to be of use."""
     matrix, pull, constant = eta * region.square, -eta * region.pull, 0.5 * eta * region.excess
     for k in np.flatnonzero(tau > 0.0):
         matrix = matrix + tau[k] * region.curvatures[k]
         pull = pull + tau[k] * region.slopes[k]
         constant += tau[k] * (region.constants[k] - math.log(tau[k]))
     if not math.isfinite(float((matrix * matrix).sum() + pull @ pull + constant)):
-        return False
+        return None
     sizes, axes = np.linalg.eigh(matrix)
     if not sizes[0] >= FLAT:
-        return False
-    found.roots[place] = axes / np.sqrt(sizes)
-    centre = found.centres[place] = axes @ (axes.T @ pull / sizes)
+        return None
+    centre = axes @ (axes.T @ pull / sizes)
     # A region that nothing is left of is not smaller than what a single known number would have.
     squared = max(2.0 * (region.level - constant) + float(pull @ centre), 2.0 * region.level)
-    found.radii[place] = math.sqrt(squared)
-    return True
+    return OuterEllipsoid(centre, math.sqrt(squared), axes / np.sqrt(sizes))
 
 
-def width_along(found: Ellipsoids, place: int, directions: Floats) -> float:
-    """How far an ellipsoid reaches along directions with these second moments, in the mean square."""
-    root = found.roots[place]
-    return float(found.radii[place] * math.sqrt(max(0.0, float((root * (directions @ root)).sum()))))
-
-
-def balanced_weights(region: Region, found: Ellipsoids, place: int, directions: Floats) -> Floats:
+def balanced_weights(region: Region, found: OuterEllipsoid, directions: Floats) -> Floats:
     """τ in proportion to what the martingales are at an ellipsoid's ends: with these Jensen loses nothing."""
-    root, centre = found.roots[place], found.centres[place]
-    inverse = root @ root.T
+    inverse = found.root @ found.root.T
     along = inverse @ directions
     # The covariance of its points that are furthest out along the directions.
-    spread, scale = along @ inverse, found.radii[place] ** 2 / max(np.trace(along), 1e-300)
-    outer = np.einsum("kij,ij->k", region.curvatures, scale * spread + np.outer(centre, centre))
-    logs = region.constants + 0.5 * outer - region.slopes @ centre
+    spread, scale = along @ inverse, found.radius**2 / max(np.trace(along), 1e-300)
+    points = scale * spread + np.outer(found.centre, found.centre)
+    outer = np.einsum("kij,ij->k", region.curvatures, points)
+    logs = region.constants + 0.5 * outer - region.slopes @ found.centre
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
 
-def around_the_fit(region: Region, careful: bool, found: Ellipsoids) -> int:
-    """What the first martingale allows, with what is known beforehand and without: how many were found.
-
-    Args:
-        region: The region.
-        careful: For a fit that lost digits: the ball alone.
-        found: Where they are written.
-    """
-    first, count = np.zeros(region.constants.size), 0
-    first[0] = 1.0
-    if not careful and put_ellipsoid(region, first, 0.0, found, 0):
-        count = 1
-    return count + 1 if put_ellipsoid(region, first, 1.0, found, count) else count
+def around_the_fit(region: Region) -> list[tuple[OuterEllipsoid, Floats, float]]:
+    """What the first martingale allows, without what is known beforehand and with it; and their τ and η."""
+    first = np.eye(region.constants.size)[0]
+    found = ((ellipsoid_of(region, first, eta), first, eta) for eta in (0.0, 1.0))
+    return [(one, tau, eta) for one, tau, eta in found if one is not None]
 
 
-def short_ellipsoids(region: Region, directions: Floats, found: Ellipsoids) -> int:
-    """Ellipsoids that are short along directions with these second moments, (dim, dim): how many were found.
+def short_ellipsoids(region: Region, directions: Floats) -> list[OuterEllipsoid]:
+    """Ellipsoids that are short along directions with these second moments, (dim, dim).
 
     Those around the fit; the shortest of single martingales; and from the shortest of all on, weights τ that
     are halfway to the balanced ones of the last.
     """
-    count, martingales = around_the_fit(region, False, found), region.constants.size
-    if martingales == 1:
-        return count
-    tau, start, eta = np.zeros(martingales), 0, 0.0
-    shortest, last = np.inf, 0
-    for k in range(count):
-        width = width_along(found, k, directions)
-        if width < shortest:
-            # The last of them is the ball, with η = 1.
-            shortest, last, eta = width, k, 1.0 if k == count - 1 else 0.0
-    widths = np.full(martingales, np.inf)
-    for k in range(1, martingales):
-        tau[k] = 1.0
-        if put_ellipsoid(region, tau, 0.0, found, MOST + k):
-            widths[k] = width_along(found, MOST + k, directions)
-            if widths[k] < shortest:
-                shortest, last, eta, start = widths[k], MOST + k, 0.0, k
-        tau[k] = 0.0
-    if shortest == np.inf:
-        return count
-    for _ in range(min(ALONE, martingales - 1)):
-        k = int(np.argmin(widths))
-        if widths[k] < np.inf:
-            _copy(found, MOST + k, count)
-            widths[k] = np.inf
-            count += 1
-    tau[start] = 1.0
-    steps = 0
-    for step in range(IMPROVED):
-        balanced = balanced_weights(region, found, last, directions)
-        for k in range(martingales):
-            tau[k] = 0.5 * (tau[k] + balanced[k])
-        last = count + step % KEPT
-        if not put_ellipsoid(region, tau, eta, found, last):
+
+    def length(one: tuple[OuterEllipsoid, Floats, float]) -> float:
+        return one[0].width_along(directions)
+
+    around = around_the_fit(region)
+    tried = ((ellipsoid_of(region, tau, 0.0), tau, 0.0) for tau in np.eye(region.constants.size)[1:])
+    alone = sorted(((one, tau, eta) for one, tau, eta in tried if one is not None), key=length)
+    found = [one for one, _, _ in around + alone[:ALONE]]
+    if region.constants.size == 1 or not found:
+        return found
+    last, tau, eta = min(around + alone, key=length)
+    improved: list[OuterEllipsoid] = []
+    for _ in range(IMPROVED):
+        tau = 0.5 * (tau + balanced_weights(region, last, directions))
+        better = ellipsoid_of(region, tau, eta)
+        if better is None:
             break
-        steps = step + 1
-    return count + min(steps, KEPT)
-
-
-def _copy(found: Ellipsoids, place: int, to: int) -> None:
-    found.centres[to][:] = found.centres[place]
-    found.radii[to] = found.radii[place]
-    found.roots[to][:] = found.roots[place]
+        improved.append(last := better)
+    return found + improved[-KEPT:]
 
 
 #: The restarts that are kept; those before may be forgotten, since no likelihood ratio is negative.
@@ -271,14 +227,11 @@ class Restarts:
             return
         self._looked_at, root = model.tally.item(TOLD), spread(model)
         region = self.region(model, root)
-        found = new_ellipsoids(1 + SLOTS, root.shape[0])
-        count = around_the_fit(region, False, found)
-        if region.constants.size > 1 and count > 0:
-            directions = _deciding(model, leader, found.radii[count - 1])
-            count = short_ellipsoids(region, root.T @ directions @ root, found)
-        self._reaches = [
-            Reach(root @ found.centres[k], found.radii[k] * (root @ found.roots[k]).T) for k in range(count)
-        ]
+        found = [one for one, _, _ in around_the_fit(region)]
+        if region.constants.size > 1 and found:
+            directions = _deciding(model, leader, found[-1].radius)
+            found = short_ellipsoids(region, root.T @ directions @ root)
+        self._reaches = [Reach(root @ one.centre, one.radius * (root @ one.root).T) for one in found]
 
     def limits_above(self, model: DenseModel, action: int, among: Mask) -> Floats:
         """By how much actions can be above one, (n,): -inf for it, and for those left out."""

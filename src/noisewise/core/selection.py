@@ -73,10 +73,16 @@ def first_largest_candidate(values: Floats, allowed: Mask, candidates: Mask) -> 
 
 
 @verb
+def best_of_draw(model: AnyModel, normals: Floats, scale: float, allowed: Mask) -> int:
+    """The best allowed action under the draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior."""
+    return first_best(perturbed_means(model, normals, scale), model.squared_widths, allowed)
+
+
+@verb
 def first_other(model: AnyModel, draws: Floats, allowed: Mask, leader: int) -> int:
     """The best under the first draw from ``N(θ̂, V⁻¹)``, (k, dim), that disagrees; -1 if all agree."""
     for normals in draws:
-        best = first_best(perturbed_means(model, normals, 1.0), model.squared_widths, allowed)
+        best = best_of_draw(model, normals, 1.0, allowed)
         if best != leader:
             return best
     return -1

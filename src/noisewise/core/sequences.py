@@ -26,6 +26,9 @@ class MadeOnDemand(Sequence[Item], Generic[Item]):
             return [self.make(place) for place in range(*at.indices(len(self)))]
         return self.make(range(len(self))[at])
 
+    def __iter__(self) -> Iterator[Item]:
+        return map(self.make, range(len(self)))
+
 
 @contextmanager
 def without_collector() -> Iterator[None]:

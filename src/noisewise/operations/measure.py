@@ -328,7 +328,8 @@ SHOWN = 20
 
 
 def _taken_again(events: list[Any]) -> dict[str, Any]:
-    return {"told": sum(event.kind == "tell" for event in events), "dry_run": False}
+    tables = [len(event.body["columns"]["option"]) for event in events if event.kind == "table"]
+    return {"told": sum(tables) + sum(event.kind == "tell" for event in events), "dry_run": False}
 
 
 @operation(
@@ -461,7 +462,7 @@ def _source_of(table: Any, columns: Any, reader: str | None) -> Any:
 def _described(study: "Study", reading: dict[str, Any]) -> Any:
     from noisewise.study.telling.recording import described_columns
 
-    settled = reading["map"] or reading["layout"]
+    settled = reading["roles"] or reading["layout"]
     return () if settled else described_columns(study.specification)
 
 

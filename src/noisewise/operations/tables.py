@@ -74,7 +74,7 @@ def reading_of(
     layout = "network" if network else "arms" if arms else None
     if map is not None:
         _check_roles(map, layout)
-    return {"map": map, "ignore": ignore or [], "decimal": decimal, "allow_missing_se": allow_missing_se,
+    return {"roles": map, "ignore": ignore or [], "decimal": decimal, "allow_missing_se": allow_missing_se,
             "layout": layout, "counts": counts, "where": where, "n": n}  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def understood_table(
         table = source if isinstance(source, Path) else read_source("table", source)
         wanted = dict(reading)
         if option is not None:
-            wanted["map"] = {**(wanted.get("map") or {}), "option": option}
+            wanted["roles"] = {**(wanted.get("roles") or {}), "option": option}
         return understand(table, what="table", words=table_wording(), others=others, **wanted)
     except UndecidedError:
         raise

@@ -43,7 +43,7 @@ class SoareRow(NamedTuple):
     most: tuple[int, ...] | None = None  # rounds that it may need; a published row, or a target
     tolerance: float = 0.0  # above it
     both_sides: bool = False  # whether being better by more than the tolerance fails as well
-    quick: int = 0  # runs of the quick report, which has few rules to compile
+    quick: int = 0  # runs of the quick report; 0: none
     full: int = 1000
 
 
@@ -89,7 +89,7 @@ class RivalsRow(NamedTuple):
     rule: str
     options: dict[str, Any]
     stop: str
-    quick: int = 0  # runs of the quick report, which has few rules to compile
+    quick: int = 0  # runs of the quick report; 0: none
     full: int = RUNS  # more where they are cheap: our own error should not decide
 
 

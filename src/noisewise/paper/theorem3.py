@@ -22,8 +22,6 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
     "round robin": ("round_robin", {}),
     BLIND: ("oful", {}),
 }
-#: Nothing is claimed about these rules: the quick report does without compiling them.
-LEFT_OUT = ("Thompson", BLIND)
 PRINTED = 3.0 / 16.0
 #: The rules that spread evenly whatever they see.
 EVEN = ("VAEE", "VAGD")
@@ -40,13 +38,9 @@ def pieces(effort: Effort) -> dict[str, Piece]:
             runs=effort.runs(HORIZON, 200, 3000),
         )
         for schedule, schedule_options in SIGMAS.items()
-        for label, (rule, options) in _rules(effort).items()
+        for label, (rule, options) in RULES.items()
         for scale in SCALES
     }
-
-
-def _rules(effort: Effort) -> dict[str, tuple[str, dict[str, Any]]]:
-    return {label: rule for label, rule in RULES.items() if effort.full or label not in LEFT_OUT}
 
 
 def describe(effort: Effort, outcomes: Outcomes) -> Account:
@@ -61,20 +55,18 @@ def describe(effort: Effort, outcomes: Outcomes) -> Account:
         printed bound needs S ≥ d²/16, "any T ≥ 1" is not enough, and choosing an action contributes
         nothing to the divergence (notes 12 and 26)."""
     )
-    if not effort.full:
-        account.say(f"The quick report leaves out {' and '.join(LEFT_OUT)}, of which nothing is claimed.")
-    frame = _frame(effort, outcomes)
+    frame = _frame(outcomes)
     caption = f"Regret in units of d/√S, d = {DIM}, T = {HORIZON}, with 95 % intervals."
     account.show("theorem3-family", caption, frame, policy="rule", mean="regret")
-    _draw(account, frame, effort)
+    _draw(account, frame)
     _check(account, outcomes)
     return account
 
 
-def _frame(effort: Effort, outcomes: Outcomes) -> pl.DataFrame:
+def _frame(outcomes: Outcomes) -> pl.DataFrame:
     rows = []
     for schedule in SIGMAS:
-        for label in _rules(effort):
+        for label in RULES:
             for scale in SCALES:
                 found = outcomes[f"{schedule}/{label}/{scale:g}"]
                 least = float(family_regret(scale))
@@ -87,14 +79,13 @@ def _frame(effort: Effort, outcomes: Outcomes) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def _draw(account: Account, frame: pl.DataFrame, effort: Effort) -> None:
+def _draw(account: Account, frame: pl.DataFrame) -> None:
     smooth = np.linspace(SCALES[0], SCALES[-1], 60)
     for schedule in SIGMAS:
         account.draw(
             f"theorem3-{schedule}",
             f"""The family over its scale, {schedule} sigmas. Grey: the physical limit, and the printed
-            3/16."""
-            + (" The rule that is blind to sigma stands in the table." if effort.full else ""),
+            3/16. The rule that is blind to sigma is in the table.""",
             frame.filter((pl.col("schedule") == schedule) & (pl.col("policy") != BLIND)),
             f"The lower-bound family, {schedule} sigmas",
             "Mean regret with 95 % bands. No rule can be below the physical limit.",

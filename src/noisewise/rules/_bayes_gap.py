@@ -59,14 +59,14 @@ class BayesGap(Rule):
         slack = self.exploration() * np.sqrt(model.squared_widths)
         upper = means + slack
         others = best_of_others(upper)
-        gap = others - (means - slack)
-        safest = int(gap.argmin())
+        lead = (means - slack) - others  # of lower bounds: the gap, with the other sign
+        safest = int(lead.argmax())
         rounding = ROUNDING * (abs(others[safest]) + abs(means[safest]))
-        safest = first_near(-gap, everyone, safest, TIE * slack[safest] + rounding)
+        safest = first_near(lead, everyone, safest, TIE * slack[safest] + rounding)
         if slack.size > 1:
             everyone[safest] = False
         self.pair = safest, first_best(upper, model.squared_widths, everyone)
-        return safest, gap[safest]
+        return safest, -lead[safest]
 
     def exploration(self):  # β
         model = self.model

@@ -70,11 +70,10 @@ class LinnatsUnknown(Layered):
         check_not_negative("spread", self.spread)
 
     def choose(self, allowed, sigma):
-        level, remaining = self.descend_among(allowed)
+        level, remaining, widest = self.descend_among(allowed)
         layer = self.layers[level]
         normals = self.rng.standard_normal(layer.n_unknowns)
         action = layer.best_of_draw(remaining, normals, self.spread * self.radii[level])
         if self.is_wide(level, action):
             return action
-        widest = layer.widest(remaining)
         return widest if self.is_wide(level, widest) else action

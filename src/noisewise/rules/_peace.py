@@ -60,7 +60,7 @@ class Peace(BudgetPhases):
 
     def halved(self, ordered):
         """The longest prefix of the actions with at most half of their width, and its design."""
-        found = self.shares
+        found = self.wanted
         _, width = self.design(ordered, found)
         fits, misses = 1, ordered.size
         while misses - fits > 1:

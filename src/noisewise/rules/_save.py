@@ -38,9 +38,7 @@ class Save(Layered):
     cost = "n·(dim + layers) + dim², log₂(R·T^1.5) layers at most"
 
     def choose(self, allowed, sigma):
-        level, remaining = self.descend_among(allowed)
-        layer = self.layers[level]
-        widest = layer.widest(remaining)
+        level, remaining, widest = self.descend_among(allowed)
         if self.is_wide(level, widest):  # 3
             return widest
-        return layer.most_optimistic(remaining, self.radii[level])  # 1
+        return self.layers[level].most_optimistic(remaining, self.radii[level])  # 1

@@ -58,31 +58,31 @@ class Layered(BoundedNoise):
         self.layers = [self.model, *(self.model.fresh(ridge) for ridge in ridges[1:])]
         self.radii = (2.0 * self.reach * 0.5 ** np.arange(1.0, self.depth + 1.0)).tolist()
         self.rounds = 0
-        self.reached, self.remaining = 0, self.model.everyone()  # where the walk ends, and what remains
+        self.remaining = self.model.everyone()
+        self.walked = self.descend(self.remaining)
         self.reported = 0  # the layer to believe
 
     def is_wide(self, level, action):
         return self.layers[level].squared_widths.item(action) > self.wide[level]
 
     def descend(self, remaining):
-        """Walk down while no remaining action is wide, dropping what each layer rules out; where it ends.
+        """Walk down while no remaining action is wide, dropping what each layer rules out.
 
-        It ends where an action is wide or, in the last layer at the latest, all are narrower than α.
+        It ends where an action is wide or, in the last layer at the latest, all are narrower than α: the
+        layer, what remains there, and the widest of that.
         """
-        for level in range(self.depth - 1):
-            layer = self.layers[level]
-            widest = layer.squared_widths.item(layer.widest(remaining))
-            if widest <= self.narrowest * self.narrowest or widest > self.wide[level]:
-                return level
-            keep_near_best(layer.means, remaining, 2.0 * 0.5 ** (level + 1) * self.radii[level])
-        return self.depth - 1
+        for level, layer in enumerate(self.layers):
+            widest = layer.widest(remaining)
+            squared = layer.squared_widths.item(widest)
+            if squared <= self.narrowest * self.narrowest or squared > self.wide[level]:
+                break
+            if level < self.depth - 1:
+                keep_near_best(layer.means, remaining, 2.0 * 0.5 ** (level + 1) * self.radii[level])
+        return level, remaining, widest
 
     def descend_among(self, allowed):
-        """Where the walk among the allowed actions ends, and those that remain there."""
-        if allowed.all():
-            return self.reached, self.remaining
-        remaining = allowed.copy()
-        return self.descend(remaining), remaining
+        """The end of the walk among the allowed actions."""
+        return self.walked if allowed.all() else self.descend(allowed.copy())
 
     def learning_layer(self, action):
         """The first layer in which the action is wide, which is where it is chosen; -1 if none is.
@@ -104,10 +104,8 @@ class Layered(BoundedNoise):
             layer.learn(action, reward, layer.width(action) * 2.0 ** (level + 1))
             self.radii[level] = self.layer_radius(level)
         self.remaining[:] = True
-        self.reached = self.descend(self.remaining)
-        layer = self.layers[self.reached]
-        wide = self.is_wide(self.reached, layer.widest(self.remaining))
-        self.reported = max(0, self.reached - 1) if wide else self.reached
+        self.walked = reached, _, widest = self.descend(self.remaining)
+        self.reported = max(0, reached - 1) if self.is_wide(reached, widest) else reached
         self.model = self.layers[self.reported]
 
     def layer_radius(self, level):

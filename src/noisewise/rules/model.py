@@ -25,7 +25,6 @@ from noisewise.core.model import (
     distance_to,
     fold,
     new_dense,
-    perturbed_means,
     place,
     spread,
     theta,
@@ -33,6 +32,7 @@ from noisewise.core.model import (
 from noisewise.core.model import new_model as new_arrays
 from noisewise.core.selection import (
     TIE,
+    best_of_draw,
     drop_ruled_out,
     first_best,
     first_largest,
@@ -115,8 +115,7 @@ class Model:
 
     def best_of_draw(self, allowed: Mask, normals: Floats, scale: float) -> int:
         """The best allowed action for a draw ``θ̂ + scale·V^(-1/2)·normals`` from the posterior."""
-        drawn = perturbed_means(self.arrays, normals, scale)
-        return first_best(drawn, self.squared_widths, allowed)
+        return best_of_draw(self.arrays, normals, scale, allowed)
 
     def best(self, allowed: Mask) -> int:
         """The allowed action with the largest mean."""

@@ -11,34 +11,27 @@ from noisewise.rules.rule import Rule
 SPANNED = 1e-10
 
 
-class Phased(Rule):
-    """Phases that want a precision of each action, and end when all of it is there.
-
-    A rule says in `first`, set by `prepare`, what the first phase wants, and in `end_phase` what follows.
-    """
+class Tracking(Rule):
+    """Phases in which a design is tracked in precision; a rule says in `end_phase` what follows."""
 
     lists_only = fixed_set = True
 
-    def start(self):
-        self.survivors = self.model.everyone()
-        self.begin(1, self.first)
-
-    def begin(self, phase, wanted):
-        """The next phase; a design that wants nothing never ends."""
-        self.phase, self.wanted = phase, wanted
+    def track(self, phase, wanted, left):
+        """The next phase, which ends when nothing is left to do."""
+        self.survivors = self.model.everyone() if phase == 1 else self.survivors
+        self.phase, self.wanted, self.left = phase, wanted, left
         self.given, self.sums = np.zeros(wanted.size), np.zeros(wanted.size)  # Σ 1/σ² and Σ reward/σ² in it
-        self.lack = np.where(wanted > 0.0, 0.0, -np.inf)  # -given/wanted, -∞ where nothing is wanted any more
-        self.missing = np.count_nonzero(wanted) or math.inf
+        self.lag = np.where(wanted > 0.0, 0.0, -np.inf)  # -given/wanted, -∞ where nothing is wanted
 
-    def choose(self, allowed, sigma):  # the action of the design that lacks the largest share
-        if self.missing <= 0:  # on a copy, with what is under way
+    def choose(self, allowed, sigma):  # the action of the design that lags most in precision
+        if self.left <= 0:  # on a copy, with what is under way
             self.end_phase()
-        action = first_largest(self.lack, allowed)
-        return action if self.lack[action] > -np.inf else self.model.widest(allowed)
+        action = first_largest(self.lag, allowed)
+        return action if self.lag[action] > -np.inf else self.model.widest(allowed)
 
     def learn(self, action, reward, sigma):
         self.book(action, reward, sigma)
-        if self.missing <= 0:
+        if self.left <= 0:
             self.end_phase()
 
     def imagine(self, action, sigma):
@@ -46,30 +39,48 @@ class Phased(Rule):
 
     def book(self, action, reward, sigma):
         self.model.learn(action, reward, sigma)
-        if self.lack[action] == -np.inf:
-            return  # beyond the plan: it may have been chosen by its values, and stays out of the phase
         weight = 1.0 / (sigma * sigma)
         self.given[action] += weight
         self.sums[action] += weight * reward
-        if self.given[action] < self.wanted[action]:
-            self.lack[action] = -self.given[action] / self.wanted[action]
-        else:
-            self.lack[action] = -np.inf
-            self.missing -= 1
+        if self.wanted[action] > 0.0:
+            self.lag[action] = -self.given[action] / self.wanted[action]
 
     def end_phase(self):
         raise NotImplementedError
+
+
+class Phased(Tracking):
+    """Phases that want a precision of each action, and end when all of it is there.
+
+    A rule says in `first`, set by `prepare`, what the first phase wants.
+    """
+
+    def start(self):
+        self.begin(1, self.first)
+
+    def begin(self, phase, wanted):
+        """The next phase; a design that wants nothing never ends."""
+        self.track(phase, wanted, np.count_nonzero(wanted) or math.inf)
+
+    def book(self, action, reward, sigma):
+        if self.lag[action] == -np.inf:
+            # Beyond the plan: it may have been chosen by its values, and stays out of the phase.
+            self.model.learn(action, reward, sigma)
+            return
+        super().book(action, reward, sigma)
+        if self.given[action] >= self.wanted[action]:
+            self.lag[action] = -np.inf
+            self.left -= 1
 
     def error(self, phase):
         """``ε_ℓ``: values are between ± norm_bound·max_norm, and every phase halves what is not known."""
         return 0.5**phase * self.norm_bound * self.actions.max_norm
 
 
-class BudgetPhases(Rule):
+class BudgetPhases(Tracking):
     """A budget of rounds that is divided into phases, each with shares of its precision.
 
-    A rule says in `first` and `first_rounds`, set by `prepare`, how it begins, and in `end_phase` what
-    follows.
+    A rule says in `first` and `first_rounds`, set by `prepare`, how it begins.
 
     Args:
         horizon: The number of measurements planned (a simulation brings its own).
@@ -77,47 +88,22 @@ class BudgetPhases(Rule):
 
     horizon: int | None = None
 
-    lists_only = fixed_set = needs_horizon = True
+    needs_horizon = True
 
     def start(self):
-        self.survivors = self.model.everyone()
         self.begin(1, self.first, self.first_rounds)
 
     def begin(self, phase, shares, rounds):
         """The next phase."""
-        self.phase, self.shares, self.left = phase, shares, max(1.0, rounds)
-        self.given, self.sums = np.zeros(shares.size), np.zeros(shares.size)  # Σ 1/σ² and Σ reward/σ² in it
-        self.lag = np.where(shares > 0.0, 0.0, -np.inf)  # -given/share
+        self.track(phase, shares, max(1.0, rounds))
 
     def keep_going(self):
         """After the budget is used up the present design goes on."""
         self.left = math.inf
 
-    def choose(self, allowed, sigma):  # the action of the design that lags most in precision
-        if self.left <= 0.0:  # on a copy, with what is under way
-            self.end_phase()
-        action = first_largest(self.lag, allowed)
-        return action if self.lag[action] > -np.inf else self.model.widest(allowed)
-
-    def learn(self, action, reward, sigma):
-        self.book(action, reward, sigma)
-        if self.left <= 0.0:
-            self.end_phase()
-
-    def imagine(self, action, sigma):
-        self.book(action, self.model.mean(action), sigma)
-
     def book(self, action, reward, sigma):  # every measurement counts for the phase
-        self.model.learn(action, reward, sigma)
-        weight = 1.0 / (sigma * sigma)
-        self.given[action] += weight
-        self.sums[action] += weight * reward
-        if self.shares[action] > 0.0:
-            self.lag[action] = -self.given[action] / self.shares[action]
+        super().book(action, reward, sigma)
         self.left -= 1.0
-
-    def end_phase(self):
-        raise NotImplementedError
 
     def recommend(self):
         return best_survivor(self)

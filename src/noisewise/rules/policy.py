@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from noisewise.actions import ActionSet, OracleSet, set_from
 from noisewise.core.blocks import Floats, Mask
-from noisewise.core.checks import check_count, check_number, check_sigma
+from noisewise.core.checks import check_number, check_sigma
 from noisewise.core.files import save_arrays
 from noisewise.core.randomness import generator, stream
 from noisewise.rules.model import KeptCertificate
@@ -62,16 +62,6 @@ class Estimate:
     """Which may still be the best, (n,); on a list."""
     covariance: Any = None
     """``V⁻¹``, (dim, dim); on an infinite set."""
-
-    def ellipse(self, n: int = 181) -> Floats:
-        """The outline of the confidence ellipsoid of theta in two dimensions, (n, 2); on an infinite set."""
-        if self.covariance is None or self.theta.size != 2:
-            raise ValueError(
-                f"`ellipse` needs an infinite set of two features; got {self.theta.size} features."
-            )
-        angles = np.linspace(0.0, 2.0 * np.pi, check_count("n", n, least=4))
-        circle = np.column_stack([np.cos(angles), np.sin(angles)])
-        return np.asarray(self.theta + self.radius * circle @ np.linalg.cholesky(self.covariance).T)
 
     def __repr__(self) -> str:
         left = (

@@ -33,7 +33,7 @@ from noisewise.study.telling.scale import LINEAR
 
 if TYPE_CHECKING:
     from noisewise.study.telling.catalogue import OptionCatalogue
-    from noisewise.study.telling.understanding import HowToRead, Understood
+    from noisewise.study.telling.understanding import HowToBegin, Understood
 
 
 def create_study(
@@ -56,7 +56,7 @@ def create_study(
     policy: str | tuple[str, Mapping[str, Any]] | None = None,
     final: bool = False,
     seed: int | None = None,
-    **reading: "Unpack[HowToRead]",
+    **reading: "Unpack[HowToBegin]",
 ) -> Study:
     """Begin a study: which of these options is the best?
 
@@ -147,8 +147,6 @@ def begin_study(
     if reading:
         from noisewise.study.telling.understanding import check_reading
 
-        if "map" in reading:
-            raise TypeError("create_study() has no argument 'map'. Did you mean 'roles'?")
         check_reading(reading, "create_study")
     chosen, deviation = read_model(model)
     chosen = chosen or ("linear" if features else "independent")
@@ -236,13 +234,12 @@ def _understood(
     reading: dict[str, Any],
 ) -> "Understood":  # fmt: skip
     from noisewise.study.readers.readout import Readout
-    from noisewise.study.tables.wording import CREATING
     from noisewise.study.telling.understanding import Understood, understand
 
     if isinstance(results, Understood | Readout):
         return understand(results)
     described = [*([features] if isinstance(features, str) else features or ()), *([cost] if cost else [])]
-    return understand(results, what="results", others=described, map=roles or None, words=CREATING, **reading)
+    return understand(results, what="results", others=described, roles=roles or None, **reading)
 
 
 def _options_of(

@@ -24,7 +24,7 @@ from noisewise.study.certificates.check import Check, check_fit
 from noisewise.study.log.budget import left_of_budget, policy_in_words
 from noisewise.study.log.events import Event, Happened
 from noisewise.study.log.export import write_log
-from noisewise.study.log.item_order import BATCH
+from noisewise.study.log.items import BATCH
 from noisewise.study.log.log import Acted, Acting, Log
 from noisewise.study.log.looks import check_blind
 from noisewise.study.log.specification import BLIND, Specification
@@ -364,7 +364,7 @@ class Study:
                 added with the rows, or not at all), ``"skip"`` (their rows are left out).
             dry_run: Only look: nothing is recorded. The answer's ``understood`` shows how the table is read.
             watch: Is called with what is being done, how many rows are done, and how many there are.
-            reading: ``map={"value": "HV", "se": "HV_se"}``, which column is what, where they are not called
+            reading: ``roles={"value": "HV", "se": "HV_se"}``, which column is what, where they are not called
                 so; ``ignore=["weather"]``, columns that are left out on purpose; ``decimal=","``, the
                 decimal sign, where the cells leave it open; ``allow_missing_se=True`` takes rows whose error
                 bar is blank as rows without one. ``layout="network"`` takes a table of studies with one row
@@ -471,9 +471,9 @@ class Study:
             workers: How many measurements at a time.
             until: ``"certified"``: the bound is at most eps. A number: it is at most that. ``"spent"``: the
                 budget is spent. Or a function of the certificate.
-            budget: What may be spent: a number of measurements, text such as ``"200"``, ``"2h"``,
-                ``"cost=5"``, or ``{"measurements": 200, "cost": 5.0, "seconds": 3600}``. Default: what is
-                left of the study's own budget.
+            budget: What may be spent: a number of measurements, a time such as ``"2h"``, or a mapping such as
+                ``{"measurements": 200, "cost": 5.0, "seconds": 3600, "deadline": "08:00"}``. Nothing is begun
+                that would exceed the cost. Default: what is left of the study's own budget.
             timeout: Seconds that a measurement may take; one that takes longer has failed, and its option is
                 asked for again.
             retries: How often a measurement that failed is tried again.

@@ -90,7 +90,8 @@ class Racer:
         if single:
             confidence = (1.0 + confidence) / 2.0  # what was stored may be wrong as well
             if self._config.getoption("--race-update"):
-                return self._store(takes, confidence, rounds)
+                self._store(takes, confidence, rounds)
+                return None
             ratio, yard = self._stored(), takes[STORED]
             takes[STORED] = lambda: ratio * yard()
         found = Race(
@@ -124,8 +125,8 @@ class Racer:
 
         if hasattr(self._config, "workerinput"):
             raise pytest.UsageError("--race-update does not go with workers that run at the same time (-n).")
-        times = np.array([(takes[NOW](), takes[STORED]()) for _ in range(rounds)])
-        found = ratio_of(*times.T, 1.0 - confidence)
+        now, yard = np.array([(takes[NOW](), takes[STORED]()) for _ in range(rounds)]).T
+        found = ratio_of(now, yard, 1.0 - confidence)
         kept = {"ratio": found.middle, "at_most": found.high, "rounds": rounds}
         with written_whole(self._file) as draft:
             draft.write_text(json.dumps(self._all() | {self._key: kept}, indent=2) + "\n", encoding="utf-8")

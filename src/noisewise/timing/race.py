@@ -98,7 +98,7 @@ class Budget:
         if isinstance(given, int | float) and not isinstance(given, bool) and not float(given).is_integer():
             raise ValueError(f'`budget` must be a number of timings, or a time such as "90s"; got {given!r}.')
         self._most = read_budget(given)
-        if "cost" in self._most:
+        if self._most.keys() - {"measurements", "seconds"}:
             raise ValueError(
                 f'`budget` must be a time ("90s", "2min") or a number of timings; got {given!r}.'
             )

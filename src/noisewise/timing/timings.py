@@ -23,7 +23,7 @@ from noisewise.study.evidence.rounds import (
 from noisewise.study.study import Study
 
 #: What can be said of a candidate: at most eps slower than the baseline, more than that, neither.
-WITHIN, SLOWER, UNDECIDED = VERDICTS = ("within", "slower", "undecided")
+WITHIN, SLOWER, UNDECIDED = ("within", "slower", "undecided")
 
 
 class Ratio(NamedTuple):
@@ -46,7 +46,7 @@ class Comparison:
 
     def __init__(self, most: float, delta: float) -> None:
         self._most, self._level = math.log(most), math.log(1.0 / delta)
-        self._pair = PairRounds((0, 0))
+        self._pair = PairRounds()
 
     def verdict(self, candidate: Sequence[float], baseline: Sequence[float]) -> str:
         """What can be said after these times, of which earlier ones are known."""
@@ -74,7 +74,7 @@ def ratio_of(times: Floats, other: Floats, delta: float) -> Ratio:
     apart = np.log(times[:count]) - np.log(other[:count])
     if count <= FIRST:
         return Ratio(float(np.exp(apart[-1])), 0.0, math.inf)
-    pair = PairRounds((0, 0)).extend(apart[FIRST:])
+    pair = PairRounds().extend(apart[FIRST:])
     level = np.array([math.log(1.0 / delta)])
     above, below = (
         float(upper_limits(gathered([pair], np.array([sign])), level, gross=True)[0]) for sign in (1.0, -1.0)

@@ -67,6 +67,7 @@ def test_every_verb_of_a_model_answers_the_same_in_both_bodies(layout, n, dim):
         core_model.perturbed_means: (rng.standard_normal(dim), 1.3),
         core_model.spread: (),
         core_model.covariance: (),
+        selection.best_of_draw: (rng.standard_normal(dim), 1.3, mask | (np.arange(n) == one)),
         selection.first_other: (rng.standard_normal((4, dim)), np.ones(n, np.bool_), one),
         selection.most_optimistic: (mask, 1.7),
         selection.strongest_rival: (one, 1.7),

@@ -23,7 +23,6 @@ from noisewise.server.pages.overview import course_so_far, overview_of
 from noisewise.server.pages.parts import gauge_of, headline_of, light_of, page_of, with_query
 from noisewise.server.pages.studies import studies_page, study_row, unreadable_row
 from noisewise.server.pages.tables import HandedIn, preview, tell_handed
-from noisewise.study.log.events import numbers_of
 from noisewise.study.report.intervals import view_of
 
 
@@ -215,7 +214,7 @@ def test_the_row_that_is_wrong_says_why_and_no_other_is_marked():
 
 def log_of(opened, **query):
     storage = opened._log.storage
-    reader = LogReader(opened, storage, lambda: numbers_of(storage, opened.name, "tell"))
+    reader = LogReader(opened, storage)
     return reader.page(query, ("tell", "void", "amend", "ask"))
 
 

@@ -107,3 +107,18 @@ def test_race_takes_no_option_that_it_does_not_have():
         nw.create_study(options=["A", "B"], eps=0.1, policy=("race", {"share": 0.1}))
     with pytest.raises(ValueError, match="`sharpness` must be"):
         nw.create_study(options=["A", "B"], eps=0.1, policy=("race", {"sharpness": -1}))
+
+
+@pytest.mark.parametrize(
+    ("sigma", "said"),
+    [(0.1, "worth 25 usual measurements, so it pays if it costs less than 25 of them, at a cost of "),
+     (1.0, "worth 0.25 usual measurements, so it pays if it costs less than 0.25 of them"),
+     (0.5, "worth 1 usual measurement, at a cost of ")],
+)  # fmt: skip
+def test_the_reason_says_up_to_which_cost_a_precise_measurement_pays(sigma, said):
+    study = nw.create_study(options={"id": ["A", "B"], "cost": [3.0, 7.0]}, eps=0.1)
+    for option in "AB":
+        study.tell(option=option, value=1.0, se=0.5)
+    (job,) = study.ask(sigma=sigma, dry_run=True)
+    assert said in job.why
+    assert f"at a cost of {3 if job.option == 'A' else 7} (race)" in job.why

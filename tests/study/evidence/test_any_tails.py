@@ -14,7 +14,7 @@ import noisewise as nw
 from noisewise.study.certificates.check import FarOff, far_off
 from noisewise.study.evidence.heavy_tails import STAKES, AnyTails, PerOption, centres, grid_weights, rows_of
 from noisewise.study.evidence.kind import DOWN, UP
-from noisewise.study.evidence.limits import reaches
+from noisewise.study.evidence.search import reaches
 
 RESOLUTION = 0.5
 #: A statistical test fails with this probability although all is right.

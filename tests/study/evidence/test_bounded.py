@@ -15,7 +15,7 @@ from noisewise.study.evidence.bounded import SAFETY, STAKES, BoundedReadings
 from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.levels import levels_for
-from noisewise.study.evidence.limits import reaches
+from noisewise.study.evidence.search import reaches
 
 BOUNDS = (1.0, 5.0)
 READINGS = st.lists(st.floats(*BOUNDS), min_size=1, max_size=30)

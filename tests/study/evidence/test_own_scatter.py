@@ -16,8 +16,9 @@ from noisewise.study.evidence.half_widths import SeparateOptions
 from noisewise.study.evidence.kind import DOWN, UP
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import CHOSEN, IDLE, Stacks, levels_for, of_suprema
-from noisewise.study.evidence.limits import reaches, tabulate
+from noisewise.study.evidence.limits import tabulate
 from noisewise.study.evidence.own_scatter import SCALES, WEIGHTS, OwnScatter
+from noisewise.study.evidence.search import reaches
 
 STACKS = Stacks(0.95, 0.05)
 

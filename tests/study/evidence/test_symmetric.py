@@ -29,9 +29,7 @@ from noisewise.study.evidence.rounds import (
 
 def rounds_of(*apart):
     """Some sequences of differences, as the evidence takes them."""
-    return gathered(
-        [PairRounds((0, 0)).extend(np.array(one, dtype=float)) for one in apart], np.ones(len(apart))
-    )
+    return gathered([PairRounds().extend(np.array(one, dtype=float)) for one in apart], np.ones(len(apart)))
 
 
 def plain_evidence(apart, claim, gross):
@@ -106,12 +104,11 @@ def test_one_round_that_is_far_off_moves_a_limit_by_no_more_than_one_that_is_not
 
 def test_shares_of_all_pairs_with_an_option_add_up():
     first = np.array([0.3, 0.9, -1.0, 0.5])
-    alike = math.log(3.0 / 0.05)
-    levels = shares_by_place(first, lambda best: np.full(4, alike))
     for best in range(4):
-        others = [k for k in range(4) if k != best]
-        assert np.exp(-levels(best)[others]).sum() == pytest.approx(0.05)
-    assert np.argmin(levels(0)) == 1  # the best of the first round has the largest share
+        others = np.array([k for k in range(4) if k != best])
+        levels = shares_by_place(first, np.full(3, best), others)
+        assert np.exp(-levels).sum() == pytest.approx(1.0)
+        assert others[np.argmin(levels)] == (3 if best == 1 else 1)  # the best of the first round
 
 
 @pytest.mark.parametrize("law", ["cauchy", "bimodal", "changing"])

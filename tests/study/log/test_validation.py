@@ -8,7 +8,7 @@ from tests.support.logs import append
 
 import noisewise as nw
 from noisewise.core.checks import AMOUNT, CONFIDENCE, COUNT, LEASE, VALUE
-from noisewise.study.log import validation
+from noisewise.study.log import bodies
 from noisewise.study.log.events import first_row, specification_of
 from noisewise.study.log.export import write_log
 from noisewise.study.stores.protocol import MemoryStorage
@@ -108,10 +108,10 @@ def test_everything_works_at_the_ends_of_the_ranges(unit, confidence):
 # ---- logs that hold bad events
 
 BAD = [
-    ("tell", {**GOOD, "value": 1e300}, "value=1e\\+300 must be a number from"),
+    ("tell", {**GOOD, "value": 1e300}, "value: expected `float` <= 1e\\+50"),
     ("tell", {**GOOD, "option": "X"}, "'X' is not in the catalogue"),
     ("release", {"job": "ask-7", "reason": None}, "there is no suggestion 'ask-7'"),
-    ("switch", {"model": {"model": "magic"}}, "its content is not that of an event 'switch'"),
+    ("switch", {"model": {"model": "magic"}}, "`model` must be one of"),
 ]
 
 
@@ -172,6 +172,8 @@ def test_a_share_outside_of_0_to_1_is_refused(value):
     study.tell(option="A", successes=3, trials=10)
     state = study.analysis().state
     body = dict(state.told[0])
-    assert validation.flawed(state, [body] * 9) == {}
-    assert list(validation.flawed(state, [body] * 8 + [body | {"value": value}])) == [8]
-    assert "from 0 to 1" in validation.find_flaw(state, "tell", body | {"value": value})
+    bodies.check_told(state, {name: [one] * 9 for name, one in body.items()})
+    columns = {name: [one] * 8 + [value if name == "value" else one] for name, one in body.items()}
+    with pytest.raises(bodies.FlawError, match="from 0 to 1") as flaw:
+        bodies.check_told(state, columns)
+    assert flaw.value.place == 8

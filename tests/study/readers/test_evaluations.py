@@ -188,40 +188,12 @@ def test_items_are_refused_where_their_counts_are_told():
 # HELM
 
 
-def test_statistics_of_helm_are_the_counts_of_its_instances():
-    for model in ("small", "large"):
-        fields = only(read(HELM / model / "stats.json", metric="exact_match"))
-        items = values(read(HELM / model / "per_instance_stats.json", metric="exact_match"))
-        assert fields["option"] == f"acme/{model}"
-        assert (
-            (fields["successes"], fields["trials"])
-            == (sum(items.values()), len(items))
-            == (fields["successes"], 8)
-        )
-
-
 def test_instances_of_helm_are_items_without_perturbations_and_without_the_model_in_their_names():
     small, large = (
         read(HELM / model / "per_instance_stats.json", metric="exact_match") for model in ("small", "large")
     )
     assert values(small).keys() == values(large).keys()
     assert not any("acme" in item for item in values(small))
-
-
-def test_train_trials_of_helm_are_readings_with_an_unbiased_scatter():
-    stats = json.loads((HELM / "small" / "stats.json").read_text())
-    means = [0.5, 0.6, 0.7]
-    population = math.sqrt(sum((one - 0.6) ** 2 for one in means) / 3)
-    stats[1] |= {"count": 3, "mean": 0.6, "stddev": population}
-    fields = only(
-        read(
-            ResultFile(HELM / "small" / "stats.json", json.dumps(stats).encode()),
-            "helm",
-            metric="exact_match",
-        )
-    )
-    assert fields["n"] == 3
-    assert fields["sd"] == pytest.approx(0.1)
 
 
 # promptfoo

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
@@ -256,7 +257,11 @@ def test_budgets_of_measurements_cost_and_seconds(monkeypatch):
         options={"id": ["A", "B"], "price": [2.0, 2.0]}, roles={"option": "id", "cost": "price"}, eps=1e-4
     )
     found = dear.run(lambda job: (1.0, 1.0), budget={"cost": 9.0})
-    assert found.measured == 5
+    assert found.measured == 4  # a fifth one would cost 10
+    assert found.ended == (
+        "the budget of a cost of 9 is spent: the 1 that are left do not pay for the next measurement"
+    )
+    assert dear.pending == []
     ticks = itertools.count()
     with monkeypatch.context() as patched:
         patched.setattr(limits, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
@@ -268,11 +273,32 @@ def test_budgets_of_measurements_cost_and_seconds(monkeypatch):
 
 def test_budgets_as_text():
     assert read_budget("200") == {"measurements": 200.0}
-    assert read_budget("2h, cost=5") == {"seconds": 7200.0, "cost": 5.0}
+    assert read_budget("2h, 200") == {"seconds": 7200.0, "measurements": 200.0}
     assert read_budget("30min") == {"seconds": 1800.0}
-    for bad in ("2x", "", "eggs=3", "1.5", "cost=5h"):
+    for bad in ("2x", "", "eggs=3", "1.5", "cost=5"):
         with pytest.raises(ValueError, match="`budget` must be a number of measurements"):
             read_budget(bad)
+
+
+def test_a_deadline_is_a_moment():
+    study = fresh(eps=1e-4)
+    over = study.run(measured, budget={"deadline": "2020-01-31T08:00"})
+    assert over.measured == 0
+    assert over.ended == "the deadline, 2020-01-31 08:00, has passed"
+    assert study.run(measured, budget={"deadline": "2999-01-01", "measurements": 3}).measured == 3
+    assert f"{datetime.fromtimestamp(read_budget({'deadline': '08:00'})['deadline']):%H:%M}" == "08:00"
+    assert read_budget({"deadline": "2026-11-20T08:00+00:00"}) == {"deadline": 1795161600.0}
+    for bad in ("8 am", "25:00", 5, ""):
+        with pytest.raises(ValueError, match="`deadline` must be a time of day"):
+            read_budget({"deadline": bad})
+
+
+def test_a_dear_measurement_ends_a_run_that_a_cheap_one_began():
+    study = nw.create_study(options={"id": ["A", "B"], "cost": [1.0, 50.0]}, eps=1e-3)
+    run = study.run(lambda job: (1.0, 1.0), budget={"cost": 20.0}, until="spent")
+    assert run.measured >= 1
+    assert study.pending == []
+    assert "do not pay for the next measurement" in run.ended
 
 
 def test_it_runs_until_what_was_said():

@@ -119,13 +119,13 @@ def test_a_file_that_is_replaced_in_the_middle_of_a_change_is_not_written(tmp_pa
     path = tmp_path / "z.db"
     study = make(path)
     nw.backup_store(path, tmp_path / "backup.db")
-    real = study._log.storage._refuse_triggers
+    real = study._log.storage._commit
 
     def replace_it(connection):
         os.replace(tmp_path / "backup.db", path)
         real(connection)
 
-    monkeypatch.setattr(study._log.storage, "_refuse_triggers", replace_it)
+    monkeypatch.setattr(study._log.storage, "_commit", replace_it)
     refused(tell(study), "was replaced while it was open")
     (tmp_path / "z.db-wal").unlink()
     assert nw.load_study(path).n_measurements == 6

@@ -330,7 +330,8 @@ def test_a_study_without_a_pool_keeps_the_usual_seed():
 
 def test_a_study_of_items_takes_no_bare_number():
     study = nw.create_study(options=["A", "B"], eps=0.1, measure=nw.Items(30), seed=0)
-    with pytest.raises(ValueError, match="measures options on its items"):
+    with pytest.raises(ValueError, match="compares options by their answers to the same items"):
         study.tell(option="A", value=1)
+    with pytest.raises(ValueError, match="Other measurements need another study"):
+        study.tell(option="A", value=1, se=0.1)
     assert study.n_measurements == 0
-    study.tell(option="A", value=1, se=0.1)

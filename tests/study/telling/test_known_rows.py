@@ -314,6 +314,6 @@ def test_the_table_that_a_study_began_with_may_be_told_again_with_its_features()
     assert study.tell_many(rows).known == 4
     # A map may still use such a column.
     mapped = {"option": "option", "value": "Cu", "se": "se"}
-    study.tell_many({"option": ["a"], "Cu": [5.0], "se": [0.1]}, map=mapped)
+    study.tell_many({"option": ["a"], "Cu": [5.0], "se": [0.1]}, roles=mapped)
     assert study.n_measurements == 5
     assert study.tell_many({**rows, "Zn": [1.0] * 4}).known == 4

@@ -41,6 +41,7 @@ class FormField(NamedTuple):
     kind: str  # "text", "choice" or "tick"
     options: tuple[str, ...] = ()  # of a choice
     usual: str = ""  # its default
+    shape: str = ""  # how it is typed, such as LO,HI
 
 
 def title_of(name: str) -> str:
@@ -63,7 +64,8 @@ def _field(param: Param) -> FormField:
     if get_origin(param.type) is Literal:
         options = get_args(param.type)
         return FormField(*about, "choice", options if usual else ("", *options), usual)
-    return FormField(*about, "text", (), usual)
+    metavar = param.typed.metavar if param.typed else ""
+    return FormField(*about, "text", (), usual, metavar if set(metavar) & set(",;") else "")
 
 
 def said_in(

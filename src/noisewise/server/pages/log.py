@@ -1,12 +1,11 @@
 """The log in words, the newest event first."""
 
-import itertools
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from noisewise.core.text import moment, number
+from noisewise.core.text import counted, moment, number
 from noisewise.server.pages.parts import Pager, SentencePart, page_of
 from noisewise.study.log.events import Event, events_of, numbers_of
 from noisewise.study.stores.protocol import Storage
@@ -43,15 +42,8 @@ class LogPage(NamedTuple):
 class LogReader:
     """A log of which pages are read, however long it is."""
 
-    def __init__(self, study: Study, storage: Storage, tells: Callable[[], Sequence[int]]) -> None:
-        """Read a log.
-
-        Args:
-            study: Its study.
-            storage: Where it is.
-            tells: Gives the numbers of all events that told a measurement, in order.
-        """
-        self._study, self._storage, self._tells = study, storage, tells
+    def __init__(self, study: Study, storage: Storage) -> None:
+        self._study, self._storage = study, storage
 
     def page(self, query: Mapping[str, str], kinds: Sequence[str]) -> LogPage:
         """What an address asks for: ``q`` (a text, or a measurement), ``kind``, ``page``."""
@@ -79,8 +71,8 @@ class LogReader:
         measurement = re.fullmatch(r"m-([1-9]\d{0,10})", text)
         if measurement is None:
             return numbers_of(self._storage, self._study.name, kind or None, text)
-        number, tells = int(measurement[1]), self._tells()
-        about = [int(tells[number - 1])] if number <= len(tells) and kind in ("", "tell") else []
+        number, recorded = int(measurement[1]), self._study.analysis().state.measurements.event
+        about = [recorded[number - 1]] if number <= len(recorded) and kind in ("", "tell") else []
         for one in ("void", "amend"):
             about += self._correcting(one, number) if kind in ("", one) else []
         return sorted(set(about))
@@ -91,25 +83,20 @@ class LogReader:
         read = (one for at in found for one in events_of(self._storage, name, at - 1, 1))
         return [one.number for one in read if one.body.get("number") == number]
 
-    def _told(self, events: Sequence[Event]) -> list[int | None]:
-        """The numbers of the measurements that events told."""
-        if not any(event.kind == "tell" for event in events):
-            return [None] * len(events)
-        if events[-1].number == self._study.n_events:  # the last ones, whose numbers end with the last
-            count = len(self._study.analysis().state.told)
-            before = count - sum(event.kind == "tell" for event in events)
-            places = iter(range(before + 1, count + 1))
-            if all(after.number == one.number + 1 for one, after in itertools.pairwise(events)):
-                return [next(places) if event.kind == "tell" else None for event in events]
-        tells = self._tells()
-        return [bisect_right(tells, one.number) if one.kind == "tell" else None for one in events]
+    def _told(self, events: Sequence[Event]) -> list[str]:
+        """The measurements that events recorded, such as "m-5" or "m-5 to m-1004"."""
+        recorded = self._study.analysis().state.measurements.event
+        ends = [(bisect_left(recorded, one.number), bisect_right(recorded, one.number)) for one in events]
+        return [
+            f"m-{first + 1}{f' to m-{last}' if last > first + 1 else ''}" if last > first else ""
+            for first, last in ends
+        ]
 
 
-def _row(event: Event, measurement: int | None) -> EventRow:
+def _row(event: Event, about: str) -> EventRow:
     body: dict[str, Any] = event.body if isinstance(event.body, dict) else {}
     at = moment(event.at)
     parts, more = _in_words(event.kind, body)
-    about = f"m-{measurement}" if measurement else ""
     if event.kind in ("void", "amend") and "number" in body:
         about = f"m-{body['number']}"
     reason = body.get("reason")
@@ -134,6 +121,10 @@ def _in_words(kind: str, body: Mapping[str, Any]) -> tuple[list[SentencePart], l
         what += f" − {body['minus']}"
     if kind == "tell":
         return [SentencePart(what, True), SentencePart(f" {_value(body)}", False)], _details(body)
+    if kind == "table":
+        columns = body["columns"]
+        count = counted(len(columns["option"]), "measurement")
+        return [SentencePart(count, True), SentencePart(" of a table", False)], []
     if kind == "ask":
         where = [str(body["why"])] if body.get("why") else []
         return [SentencePart(what, True), SentencePart(f" reserved as {body.get('id')}", False)], where

@@ -37,7 +37,6 @@ from noisewise.server.pages.studies import (
 )
 from noisewise.server.problems import ProblemError
 from noisewise.server.tasks import DONE, ENDED, WAITING, LongTasks
-from noisewise.study.log.events import numbers_of
 from noisewise.study.report.elements import CHARTS, ON_PHONES, ROWS_WITH_PICTURES
 from noisewise.study.study import Study
 from noisewise.study.telling.slips import slips_in
@@ -254,12 +253,7 @@ async def worth(request: Request, study: str, visitor: Visitor = VIEWER) -> HTML
 def log(request: Request, study: str) -> HTMLResponse:
     """The events."""
     with used(request, study) as opened:
-        storage, name = studies_of(request).storage, opened.name
-
-        def tells() -> list[int]:
-            return studies_of(request).remembered(opened, "tells", lambda: numbers_of(storage, name, "tell"))
-
-        page = LogReader(opened, storage, tells).page(request.query_params, EVENT_KINDS)
+        page = LogReader(opened, studies_of(request).storage).page(request.query_params, EVENT_KINDS)
         return study_page(request, opened, "log.html", "Log", page=page)
 
 

@@ -27,6 +27,7 @@ MOST_OFFERED = 1000
 #: Kinds of events.
 EVENT_KINDS = (
     "tell",
+    "table",
     "ask",
     "fail",
     "release",

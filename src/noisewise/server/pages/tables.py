@@ -328,7 +328,7 @@ def reading_of(
         said["option"] = ["header"]
     unused = [column.title for column in columns if not column.role]
     return how | {
-        "map": {role: one[0] if len(one) == 1 else one for role, one in said.items()},
+        "roles": {role: one[0] if len(one) == 1 else one for role, one in said.items()},
         "ignore": unused,
     }
 

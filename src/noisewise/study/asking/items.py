@@ -23,7 +23,7 @@ from noisewise.core.blocks import Floats
 from noisewise.core.checks import check_count
 from noisewise.study.asking.race import Proposal, largest
 from noisewise.study.certificates.bound import Recommended
-from noisewise.study.log.item_order import BATCH, next_places
+from noisewise.study.log.items import BATCH, next_places
 from noisewise.study.log.measurements import KINDS, NOBODY, Codes
 from noisewise.study.log.specification import SYMMETRIC
 from noisewise.study.log.state import Job, State

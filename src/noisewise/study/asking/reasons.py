@@ -1,11 +1,12 @@
 """Why an option is worth a measurement, in words."""
 
 import functools
+import math
 
 import numpy as np
 
 from noisewise.core.blocks import Floats
-from noisewise.core.text import ordinal, usual_measurements
+from noisewise.core.text import number, ordinal, usual_measurements
 from noisewise.study.asking.pending import UnderWay, looks_at, with_scatter
 from noisewise.study.asking.race import Proposal
 from noisewise.study.certificates.bound import Recommended
@@ -61,6 +62,12 @@ class Reasons:
         if self._sigma is not None and sigmas.size:
             worth = (float(np.median(sigmas)) / self._sigma) ** 2
             parts.append(f"worth {usual_measurements(worth, 2)}")
+            if not math.isclose(worth, 1.0, rel_tol=0.05):
+                parts.append(f"so it pays if it costs less than {number(worth, 2)} of them")
+        costs = self._analysis.state.costs
+        if costs is not None:
+            ends = [chosen.option] + ([] if chosen.minus == NOBODY else [chosen.minus])
+            parts.append(f"at a cost of {number(sum(costs[end] for end in ends))}")
         return f"{start}: {', '.join(part for part in parts if part)} ({self._policy})"
 
     def _look(self, option: int, waiting: int) -> str:

@@ -250,25 +250,6 @@ class Foreseen:
             after[at] = self._against(races)
         return after
 
-    def all_after(self, option: int, races: Codes | None = None) -> Floats:
-        """Half-widths of the differences of all options to the leader after a measurement of one, (n,).
-
-        Args:
-            option: What is measured.
-            races: Those that are needed; default: all.
-        """
-        half = self._now.half_widths(self._leader)
-        self._imagine(np.array([option]))
-        if option != self._leader:
-            half[option] = self._as_rivals(np.array([option]))[0]
-            return half
-        some = np.flatnonzero(np.isfinite(half)) if races is None else races
-        some = some[some != option]
-        for first in range(0, some.size, TOGETHER):
-            part = some[first : first + TOGETHER]
-            half[part] = self._against(part)
-        return half
-
     def _against(self, races: Codes) -> Floats:
         """Half-widths of rivals as they are over the leader as it will be."""
         now = self._now
@@ -318,9 +299,3 @@ def expected_above(now: SeparateOptions, more: MoreEvidence) -> Floats:
     """How far above its estimate a coming measurement of each option is expected to lie, (n,)."""
     kinds, at = _kinds(now, more)
     return kinds[at].above
-
-
-def expected_variance(now: SeparateOptions, more: MoreEvidence) -> Floats:
-    """The variance of a coming measurement of each option, as the evidence so far lets expect, (n,)."""
-    kinds, at = _kinds(now, more)
-    return np.asarray(1.0 / (kinds[at].of_one * more.amount(kinds[at])))

@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 
 from noisewise.core.blocks import Floats
 from noisewise.study.evidence.half_widths import HalfWidths
-from noisewise.study.log.items import ItemAnswers
+from noisewise.study.log.items import ItemAnswers, Values
 from noisewise.study.log.measurements import Codes
 
 #: Values of answers that are right or wrong, and of their differences, moved to [0, 1].
@@ -181,60 +181,28 @@ def log_evidence(tally: Tally, mean: Floats, bets: Floats) -> tuple[Floats, Floa
     return top + np.log(total / bets.size), np.asarray((shares * slopes).sum(axis=1) / total)
 
 
-#: Pairs whose sums are kept, at most.
-MOST_KEPT = 20_000
+#: Limits that are kept, at most.
+MOST_KEPT = 40_000
 
 
-class PairSums:
-    """How often each value of ``(1 + x_one - x_other)/2`` was seen, in every cut of the order.
+def counted(one: Values, other: Values, pool: int | None) -> Tally:
+    """How often each value of ``(1 + x_one - x_other)/2`` was seen in every complete cut of the order.
 
     Args:
-        items: The answers of all options.
-        one: The first option. other: The second.
+        one: The answers of one option to the first items, (N,).
+        other: Those of the other one, (N,).
+        pool: How many items there are in all; None: no end.
     """
-
-    def __init__(self, items: ItemAnswers, one: int, other: int) -> None:
-        self._items, self._one, self._other = items, one, other
-        self.version = _version(items, one, other)
-        self.n_cuts = max(1, cuts(items.pool).size - 1)
-        self.count = 0  # items that both were told, from the first on
-        self.total = 0.0
-        self._counted = 0  # of these, in cuts that are complete
-        self.weights: Floats = np.zeros((self.n_cuts, PLAIN_EDGES.size))
-        self.plain = True  # whether all values so far are 0 or 1
-        #: Limits that were found for these sums, by what they depend on besides.
-        self.limits: dict[Any, float] = {}
-
-    def extend(self, count: int) -> "PairSums":
-        """Go on to this number of items."""
-        self.limits.clear()
-        one, other = (self._items.of(option).values for option in (self._one, self._other))
-        if self.plain and not one.dtype == other.dtype == np.int8:
-            self.plain, self.count, self.total, self._counted = False, 0, 0.0, 0
-            self.weights = np.zeros((self.n_cuts, SCORE_EDGES.size))
-        fresh = slice(self.count, count)
-        # One after the other: sums must not depend on how items came, together or one by one.
-        apart = 0.5 * (1.0 + one[fresh].astype(np.float64) - other[fresh])
-        self.total = float(np.add.accumulate(np.append(self.total, apart))[-1])
-        self.count = count
-        end = complete(self._items.pool, count)
-        if end > self._counted:
-            some = slice(self._counted, end)
-            if self._items.pool is None and self.plain:
-                lead = one[some] - other[some]
-                wins, losses = np.count_nonzero(lead == 1), np.count_nonzero(lead == -1)
-                self.weights[0] += (losses, lead.size - wins - losses, wins)
-            else:
-                values = 0.5 * (1.0 + one[some].astype(np.float64) - other[some])
-                cut = cut_of_places(self._items.pool, end)[some]
-                add_soft_counts(self.weights, values, cut)
-            self._counted = end
-        return self
-
-    @property
-    def edges(self) -> Floats:
-        """The values that are told apart."""
-        return PLAIN_EDGES if self.plain else SCORE_EDGES
+    plain = one.dtype == other.dtype == np.int8  # 0 or 1
+    edges, values = PLAIN_EDGES if plain else SCORE_EDGES, 0.5 * (1.0 + one.astype(np.float64) - other)
+    end = complete(pool, values.size)
+    weights = np.zeros((max(1, cuts(pool).size - 1), edges.size))
+    if pool is None and plain:
+        weights[0] = np.bincount((2.0 * values).astype(np.int64), minlength=edges.size)
+    else:
+        add_soft_counts(weights, values[:end], cut_of_places(pool, end)[:end])
+    total = np.add.accumulate(np.append(0.0, values))[-1:]
+    return Tally(weights[None], total, np.array([float(values.size)]), edges, pool)
 
 
 def complete(pool: int | None, count: int) -> int:
@@ -245,33 +213,15 @@ def complete(pool: int | None, count: int) -> int:
     return int(places[np.searchsorted(places, count, side="right") - 1])
 
 
-def cut_of_places(pool: int | None, count: int) -> NDArray[np.int64]:
-    """The cut that each of the first places lies in, (count or more,)."""
-    return np.zeros(count, dtype=np.int64) if pool is None else _cuts_of_pool(pool)
-
-
 @functools.lru_cache(maxsize=4)
 def _cuts_of_pool(pool: int) -> NDArray[np.int64]:
     places = cuts(pool)
     return np.repeat(np.arange(places.size - 1), np.diff(places))
 
 
-def pair_sums(items: ItemAnswers, one: int, other: int, count: int) -> PairSums:
-    """The sums of two options over their first ``count`` common items; ``one`` has the smaller number."""
-    key = (one, other)
-    kept: dict[Any, PairSums] = items.kept
-    found = kept.get(key)
-    if found is None or found.version != _version(items, one, other):
-        if len(kept) >= MOST_KEPT:
-            kept.clear()
-        found = kept[key] = PairSums(items, one, other)
-    if found.count > count:  # as it was some time ago
-        return PairSums(items, one, other).extend(count)
-    return found.extend(count) if found.count < count else found
-
-
-def _version(items: ItemAnswers, one: int, other: int) -> tuple[int, int]:
-    return items.of(one).version, items.of(other).version
+def cut_of_places(pool: int | None, count: int) -> NDArray[np.int64]:
+    """The cut that each of the first places lies in, (count or more,)."""
+    return np.zeros(count, dtype=np.int64) if pool is None else _cuts_of_pool(pool)
 
 
 #: Pseudo-items that say that two options differ on half of them, until they have said otherwise themselves.
@@ -331,43 +281,19 @@ class PairedItems(HalfWidths):
         """The variance of one item's difference to this option, estimated, (n,)."""
         variances = np.full(self._n, 0.5)
         for other in self._compared(option).tolist():
-            sums = self._sums(option, other)
-            weights = sums.weights.sum(axis=0)
-            apart = 2.0 * sums.edges - 1.0
+            tally = self._tally(Pair(option, other, False))
+            weights, apart = tally.weights[0].sum(axis=0), 2.0 * tally.edges - 1.0
             squares = float(weights @ (apart - (weights @ apart) / max(weights.sum(), 1.0)) ** 2)
             variances[other] = (squares + 0.5 * FIRST_GUESS) / (weights.sum() + FIRST_GUESS)
         return variances * self._width**2
 
     def _widths(self, option: int, estimated: Floats, *, leads: bool) -> Floats:
         """Upper limits of differences with this option, less what is estimated."""
-        widths = np.full(self._n, np.inf)
-        others = self._compared(option)
+        widths, others = np.full(self._n, np.inf), self._compared(option)
         if others.size:
-            lows = self._lows(option, others, forward=leads == (self._sign > 0.0))
-            # The mean of (1 + x_leader - x_rival)/2 is at least `lows`.
-            upper = self._width * (1.0 - 2.0 * lows)
-            widths[others] = upper - estimated[others]
+            widths[others] = self._limits(option, others, leads=leads) - estimated[others]
         widths[option] = 0.0
         return widths
-
-    def _lows(self, option: int, others: Codes, *, forward: bool) -> Floats:
-        """Lower limits of the mean of (1 + x_option - x_other)/2, or with the two exchanged."""
-        found = [self._sums(option, other) for other in others.tolist()]
-        levels = self._doubt(option)[others]
-        # Only what went on since the last look is computed again.
-        keys = [
-            (forward == (option < other), level, self._bets.size)
-            for other, level in zip(others.tolist(), levels.tolist(), strict=True)
-        ]
-        for plain in (True, False):
-            some = [
-                at for at, sums in enumerate(found) if sums.plain == plain and keys[at] not in sums.limits
-            ]
-            if some:
-                tally = _tally([found[at] for at in some], [keys[at][0] for at in some], self._items.pool)
-                for at, low in zip(some, lower_limits(tally, levels[some], self._bets).tolist(), strict=True):
-                    found[at].limits[keys[at]] = low
-        return np.array([sums.limits[key] for sums, key in zip(found, keys, strict=True)])
 
     def _compared(self, option: int) -> Codes:
         if self._told[option] == 0:
@@ -375,16 +301,58 @@ class PairedItems(HalfWidths):
         others = np.flatnonzero(self._told > 0)
         return np.asarray(others[others != option])
 
-    def _sums(self, option: int, other: int) -> PairSums:
-        count = int(min(self._told[option], self._told[other]))
-        return pair_sums(self._items, min(option, other), max(option, other), count)
+    def _limits(self, option: int, others: Codes, *, leads: bool) -> Floats:
+        """Upper limits of "other minus option", or with ``leads=False`` of "option minus other", (others,).
+
+        They are kept: only what went on since the last look is computed again.
+        """
+        pairs = [Pair(option, other, leads == (self._sign > 0.0)) for other in others.tolist()]
+        levels = self._levels(option, others, leads=leads)
+        kept: dict[Any, Any] = self._items.kept
+        if len(kept) > MOST_KEPT:
+            kept.clear()
+        now = [
+            (self._told[[pair.one, pair.other]].min(), self._version(pair), level)
+            for pair, level in zip(pairs, levels.tolist(), strict=True)
+        ]
+        fresh = [at for at, pair in enumerate(pairs) if kept.get(pair, (None,))[0] != now[at]]
+        for at, limit in zip(fresh, self._upper([pairs[at] for at in fresh], levels[fresh]), strict=True):
+            kept[pairs[at]] = now[at], limit
+        return np.array([kept[pair][1] for pair in pairs])
+
+    def _levels(self, option: int, others: Codes, *, leads: bool) -> Floats:
+        """``log(1/share)`` of each pair, (others,)."""
+        return self._doubt(option)[others]
+
+    def _upper(self, pairs: list["Pair"], levels: Floats) -> list[float]:
+        """Upper limits of "other minus one", or of the opposite, for each pair."""
+        found = np.zeros(levels.size)
+        tallies = [self._tally(pair) for pair in pairs]
+        for edges in (PLAIN_EDGES, SCORE_EDGES):
+            some = [at for at, tally in enumerate(tallies) if tally.edges is edges]
+            if some:
+                weights, total, seen = (
+                    np.concatenate([tallies[at][part] for at in some]) for part in range(3)
+                )
+                tally = Tally(weights, total, seen, edges, self._items.pool)
+                # The mean of (1 + x_one - x_other)/2 is at least that.
+                found[some] = self._width * (1.0 - 2.0 * lower_limits(tally, levels[some], self._bets))
+        return list(map(float, found))
+
+    def _tally(self, pair: "Pair") -> Tally:
+        count = int(self._told[[pair.one, pair.other]].min())
+        one, other = (self._items.of(option).values[:count] for option in (pair.one, pair.other))
+        return (
+            counted(one, other, self._items.pool) if pair.forward else counted(other, one, self._items.pool)
+        )
+
+    def _version(self, pair: "Pair") -> tuple[int, int]:
+        return self._items.of(pair.one).version, self._items.of(pair.other).version
 
 
-def _tally(sums: list[PairSums], as_told: list[bool], pool: int | None) -> Tally:
-    """Several pairs together, each as it was summed or with its options exchanged."""
-    weights = np.stack(
-        [one.weights if same else one.weights[:, ::-1] for one, same in zip(sums, as_told, strict=True)]
-    )
-    count = np.array([float(one.count) for one in sums])
-    total = np.array([one.total for one in sums])
-    return Tally(weights, np.where(as_told, total, count - total), count, sums[0].edges, pool)
+class Pair(NamedTuple):
+    """Two options, and which of their differences is bounded from above: "other minus one" where forward."""
+
+    one: int
+    other: int
+    forward: bool

@@ -33,7 +33,8 @@ from typing import Self
 import numpy as np
 
 from noisewise.core.blocks import Floats, Mask
-from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean
+from noisewise.study.evidence import search
+from noisewise.study.evidence.kind import UP, Kind, LogEvidence, Recorded, log_mean
 from noisewise.study.evidence.known import one_sided
 from noisewise.study.log.measurements import Codes
 from noisewise.study.models.scatter import own_readings, own_rows
@@ -45,17 +46,10 @@ WEIGHTS = np.array([0.31, 0.33, 0.28, 0.05, 0.03])
 _LOG_WEIGHTS = np.log(WEIGHTS)
 #: The least number of readings that say anything about their own scatter.
 LEAST = 2
-#: Where the search for a reach ends, in ``log(1 + q)`` beyond the last scale.
+#: What no guess of ``log(1 + q)`` exceeds.
 FAR = 45.0
-#: Reaches are found to this part of themselves, rather too large.
-CLOSE = 1e-11
 #: For how many numbers of readings and levels reaches are kept.
 MOST_KEPT = 20_000
-#: Places at which the mixture is computed first, and steps from there. What is not found by then is given the
-#: place beyond it.
-NODES, STEPS = 256, 8
-
-Pair = tuple[Floats, Floats]
 
 
 class OwnScatter(Kind):
@@ -152,8 +146,11 @@ class OwnScatter(Kind):
         return np.where(known, self._raised / np.maximum(freedom, 1.0), usual)
 
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:
-        """The reaches themselves."""
-        return self.reaches(options, levels, side)
+        """Where a normal likelihood ratio reaches a somewhat higher level."""
+        wanted = np.broadcast_to(np.maximum(levels, 0.0) + 2.0, (options.size, levels.shape[-1]))
+        n, squares = self._readings[options][:, None], self._raised[options][:, None]
+        far = np.sqrt(squares * np.expm1(np.minimum(2.0 * wanted / n, FAR)) / n)
+        return np.asarray(far + (side * self._apart[options])[:, None])
 
     def reaches(self, options: Codes, levels: Floats, side: float) -> Floats:
         """The largest distance whose evidence is below each level, (options, levels).
@@ -162,16 +159,12 @@ class OwnScatter(Kind):
 
         Args:
             options: Those to look at, (k,).
-            levels: Of log E, (levels,) or (k, levels).
+            levels: Of log E, (levels,).
             side: UP or DOWN.
         """
-        readings = self._readings[options]
-        if levels.ndim > 1:
-            unit = np.array([_of_units(readings[[k]], levels[k])[0] for k in range(options.size)])
-            unit = unit.reshape(levels.shape)
-        else:
-            counts, row = np.unique(readings, return_inverse=True)
-            unit = _of_units(counts, levels)[row]
+        counts, row = np.unique(self._readings[options], return_inverse=True)
+        name = np.ascontiguousarray(levels).tobytes()
+        unit = np.array([_of_unit(count, name) for count in counts.tolist()]).reshape(-1, levels.size)[row]
         # On the side of the data a larger sum of squares would exclude more.
         squares = np.where(unit > 0.0, self._raised[options][:, None], self._squares[options][:, None])
         with np.errstate(invalid="ignore"):
@@ -204,75 +197,8 @@ def _mixture(n: Floats, place: Floats) -> tuple[Floats, Floats]:
     return found.value, found.slope
 
 
-def _of_units(counts: Floats, levels: Floats) -> Floats:
-    """Reaches at these levels for so many readings with S = 1, (counts, levels).
-
-    They are -inf where nothing is left, inf where everything is.
-    """
-    name = levels.tobytes()
-    return np.array([_of_unit(float(count), name) for count in counts]).reshape(-1, levels.size)
-
-
 @functools.lru_cache(maxsize=MOST_KEPT)
 def _of_unit(count: float, levels: bytes) -> Floats:
-    """Compute one number of readings, (levels,)."""
-    wanted = np.frombuffer(levels)
-    places = _search(np.array([count]), wanted)[0]
-    with np.errstate(over="ignore"):
-        q = np.expm1(np.abs(places))
-        return np.asarray(np.where(np.isfinite(places), np.copysign(np.sqrt(q / count), places), places))
-
-
-def _search(counts: Floats, levels: Floats) -> Floats:
-    """Where the mixture reaches each level, in ``log(1 + q)``, (counts, levels).
-
-    With ``log(1 + q) = r²`` and ``r = sinh(u)/√n`` the evidence is a smooth function of u everywhere: it is
-    inverted by cubic polynomials between many places, and a step or two of Newton's do the rest. What is
-    returned is the outer end: the evidence there was computed, and is at least the level.
-    """
-    root = np.sqrt(counts)[:, None]
-    far = np.sqrt(np.log1p(counts / SCALES[-1]) + FAR)[:, None]
-    ends = np.arcsinh(far * root)
-    nodes = ends * np.linspace(-1.0, 1.0, NODES)  # an even number: 0 is none of them
-    value, slope = _at(counts[:, None], nodes, root)
-    value = np.maximum.accumulate(value, axis=1)
-    after = np.array([np.searchsorted(row, levels) for row in value])  # the first that is not below
-    found = np.where(after == NODES, np.inf, -np.inf)
-    count, level = np.nonzero((after > 0) & (after < NODES))
-    wanted, high_at = levels[level], after[count, level]
-    low, high = nodes[count, high_at - 1], nodes[count, high_at]
-    pairs = [(part[count, high_at - 1], part[count, high_at]) for part in (value, slope)]
-    u, left = np.clip(_inverted(wanted, (low, high), *pairs), low, high), np.arange(wanted.size)
-    for _ in range(STEPS):
-        here, some = u[left], count[left]
-        value, slope = _at(counts[some], here, root[some, 0])
-        over = value >= wanted[left]
-        high[left], low[left] = np.where(over, here, high[left]), np.where(over, low[left], here)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            back = (value - wanted[left]) / slope
-            step = here - back + CLOSE  # a little beyond the end
-        inside = np.isfinite(step) & (step > low[left]) & (step < high[left])
-        u[left] = np.where(inside, step, 0.5 * (low[left] + high[left]))
-        left = left[~(over & (back <= 4.0 * CLOSE))]
-        if not left.size:
-            break
-    r = np.sinh(high) / root[count, 0]
-    found[count, level] = np.copysign(r * r, r)
-    return found
-
-
-def _at(count: Floats, u: Floats, root: Floats) -> tuple[Floats, Floats]:
-    """Log E at ``log(1 + q) = (sinh(u)/√n)²``, and its slope in u."""
-    r = np.sinh(u) / root
-    value, slope = _mixture(np.broadcast_to(count, u.shape), np.copysign(r * r, r))
-    return value, slope * 2.0 * np.abs(r) * np.cosh(u) / root
-
-
-def _inverted(wanted: Floats, x: Pair, y: Pair, slope: Pair) -> Floats:
-    """Where a rising function has the wanted values, by values and slopes at both ends: Hermite's cubic."""
-    width = y[1] - y[0]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        t = (wanted - y[0]) / width
-        one, two = width / slope[0], width / slope[1]
-        curve = x[0] + t * t * (3.0 - 2.0 * t) * (x[1] - x[0]) + t * (1.0 - t) * ((1.0 - t) * one - t * two)
-    return np.where(np.isfinite(curve), curve, 0.5 * (x[0] + x[1]))
+    """Reaches for so many readings with S = 1, (levels,)."""
+    kind = OwnScatter(np.array([count]), np.zeros(1), np.ones(1), np.zeros(1))
+    return np.asarray(search.reaches([kind], np.zeros(1, dtype=np.int64), np.frombuffer(levels), UP)[0])

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noisewise.core.blocks import Floats, Mask
-from noisewise.study.evidence.items import PairedItems
+from noisewise.study.evidence.items import Pair, PairedItems
 from noisewise.study.log.items import ItemAnswers
 from noisewise.study.log.measurements import Codes
 
@@ -144,18 +144,14 @@ def upper_limits(rounds: SignedRounds, level: Floats, *, gross: bool) -> Floats:
 class PairRounds:
     """The differences of two options, and the scale that each was bet with; it goes on as rounds come."""
 
-    def __init__(self, version: tuple[int, int]) -> None:
-        self.version, self._due = version, 2
+    def __init__(self) -> None:
+        self._due, self._now = 2, 0.0
         self.apart: list[float] = []  # the first option minus the second
         self.scale: list[float] = []
-        self._now = 0.0
-        #: Limits that were found for so many rounds, by what they depend on besides.
-        self.limits: dict[Any, float] = {}
 
     def extend(self, differences: Floats) -> "PairRounds":
         """Go on to these differences, of which the first are known."""
         for difference in differences[len(self.apart) :].tolist():
-            self.limits.clear()
             self.scale.append(self._now)
             self.apart.append(difference)
             count = len(self.apart)
@@ -170,23 +166,20 @@ def median_distance(values: Floats) -> float:
     return float(np.median(np.abs(values - np.median(values))))
 
 
-def shares_by_place(first: Floats, doubt: Callable[[int], Floats]) -> Callable[[int], Floats]:
-    """``log(1/share)`` of every pair with an option as the best, by how well the others did at first.
+def shares_by_place(first: Floats, best: Codes, other: Codes) -> Floats:
+    """``log(1/share)`` of pairs, by how well the other did in the first round.
+
+    The shares of all pairs with one best option add up to 1.
 
     Args:
         first: The options' values in the first round, (n,), large being good.
-        doubt: ``log(1/share)`` if all n - 1 pairs had the same, (n,).
+        best: The one that may be the best, (pairs,).
+        other: The other one, (pairs,).
     """
-    n = first.size
-    place = np.empty(n)
-    place[np.argsort(-first, kind="stable")] = np.arange(n)
-    harmonic = float((1.0 / np.arange(1.0, n)).sum())
-
-    def by_place(best: int) -> Floats:
-        among_others = place + 1.0 - (place > place[best])
-        return np.asarray(doubt(best) - math.log(max(1, n - 1)) + np.log(among_others * harmonic))
-
-    return by_place
+    place = np.empty(first.size)
+    place[np.argsort(-first, kind="stable")] = np.arange(first.size)
+    harmonic = float((1.0 / np.arange(1.0, first.size)).sum())
+    return np.asarray(np.log((place[other] + 1.0 - (place[other] > place[best])) * harmonic))
 
 
 class SymmetricRounds(PairedItems):
@@ -222,9 +215,6 @@ class SymmetricRounds(PairedItems):
         )
         self._gross, self._ordered = gross, not changed and n > 1
         self._complete = bool((self._told >= FIRST).all())
-        if self._ordered and self._complete:
-            first = np.array([float(items.of(option).values[0]) for option in range(n)])
-            self._doubt = shares_by_place(sign * first, doubt)
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -235,74 +225,79 @@ class SymmetricRounds(PairedItems):
         """The variance of one round's difference to this option, estimated robustly, (n,)."""
         variances = np.full(self._n, self._width**2)
         for other in self._compared(option).tolist():
-            apart = np.array(self._pair(option, other).apart)
+            apart = np.array(self._rounds(option, other).apart)
             if apart.size > 1:
                 variances[other] = (self._width * NORMAL_MEDIAN * median_distance(apart)) ** 2
         return variances
 
-    def _widths(self, option: int, estimated: Floats, *, leads: bool) -> Floats:
-        """Upper limits of differences with this option, less what is estimated."""
-        widths = np.full(self._n, np.inf)
-        widths[option] = 0.0
-        others = self._compared(option)
-        if others.size and (self._complete or not self._ordered):
-            limits = self._limits(option, others, leads=leads)
-            out = self._ruled_out[others] if leads else self._ruled_out[[option]]
-            widths[others] = np.where(out, np.minimum(limits, NOT_THE_BEST), limits) - estimated[others]
-        return widths
+    def _compared(self, option: int) -> Codes:
+        if self._ordered and not self._complete:
+            return np.empty(0, dtype=np.int64)
+        return super()._compared(option)
+
+    def _limits(self, option: int, others: Codes, *, leads: bool) -> Floats:
+        """The same; what is certainly worse than another option is not the best."""
+        limits = super()._limits(option, others, leads=leads)
+        out = self._ruled_out[others] if leads else self._ruled_out[[option]]
+        return np.where(out, np.minimum(limits, NOT_THE_BEST), limits)
 
     @functools.cached_property
     def _ruled_out(self) -> Mask:
         """Which options are certainly worse than another one, (n,); none if that were all of them."""
         told = np.flatnonzero(self._told > FIRST)
         out = np.zeros(self._n, dtype=bool)
-        if told.size < 2 or not (self._complete or not self._ordered):
+        if told.size < 2:
             return out
         # Each option beside the best few: who is worse than any other is worse than one of these as well.
         leaders = told[np.argsort(-self._differences(int(told[0]))[told], kind="stable")[:LEADERS]].tolist()
         pairs = sorted({(min(i, j), max(i, j)) for i in leaders for j in told.tolist() if i != j})
-        rounds = gathered([self._pair(one, two) for one, two in pairs], np.ones(len(pairs)))
+        rounds = gathered([self._rounds(one, two) for one, two in pairs], np.ones(len(pairs)))
         nothing = np.zeros(len(pairs))
         for turned in (False, True):  # the first of the two, or the second, may be the best
             best, other = np.array(pairs)[:, :: -1 if turned else 1].T
             signs = self._sign * self._width * (-1.0 if turned else 1.0)
             seen = SignedRounds(signs * rounds.apart, abs(signs) * rounds.scale, rounds.counts)
-            levels = np.array([self._doubt(j)[i] for j, i in zip(best.tolist(), other.tolist(), strict=True)])
+            levels = self._levels_of(best, other)
             out[best[log_evidence(seen, nothing, gross=self._gross) >= levels]] = True
         return out if not out.all() else np.zeros(self._n, dtype=bool)
 
-    def _limits(self, option: int, others: Codes, *, leads: bool) -> Floats:
-        """Upper limits of "other minus option", or with ``leads=False`` of "option minus other"."""
-        found = [self._pair(option, other) for other in others.tolist()]
-        # The rival is the one that may be the best: its shares count.
-        levels = [
-            float(self._doubt(other)[option] if leads else self._doubt(option)[other])
-            for other in others.tolist()
-        ]
-        # Pairs are kept as the one with the smaller number minus the other; large is good times the sign.
-        turned = [(option < other) == leads for other in others.tolist()]
-        keys = list(zip(turned, levels, strict=True))
-        fresh = [at for at, pair in enumerate(found) if keys[at] not in pair.limits]
-        if fresh:
-            signs = [(-1.0 if turned[at] else 1.0) * self._sign * self._width for at in fresh]
-            rounds = gathered([found[at] for at in fresh], np.array(signs))
-            limits = upper_limits(rounds, np.array([levels[at] for at in fresh]), gross=self._gross)
-            for at, limit in zip(fresh, limits.tolist(), strict=True):
-                found[at].limits[keys[at]] = limit
-        return np.array([pair.limits[key] for pair, key in zip(found, keys, strict=True)])
+    def _levels(self, option: int, others: Codes, *, leads: bool) -> Floats:
+        """``log(1/share)`` of each pair: the rival is the one that may be the best."""
+        options = np.full(others.size, option)
+        return self._levels_of(others, options) if leads else self._levels_of(options, others)
 
-    def _pair(self, option: int, other: int) -> PairRounds:
-        one, two = min(option, other), max(option, other)
-        count = int(min(self._told[one], self._told[two]))
-        first, second = self._items.of(one), self._items.of(two)
-        version = first.version, second.version
-        key = ("rounds", one, two)
+    def _levels_of(self, best: Codes, other: Codes) -> Floats:
+        if not self._ordered:
+            return np.array([self._doubt(j)[i] for j, i in zip(best.tolist(), other.tolist(), strict=True)])
+        alike = self._doubt(0)[0] - math.log(max(1, self._n - 1))
+        return np.asarray(alike + shares_by_place(self._first, best, other))
+
+    @functools.cached_property
+    def _first(self) -> Floats:
+        """What the options did in the first round, (n,), large being good."""
+        first = [float(self._items.of(option).values[0]) for option in range(self._n)]
+        return np.asarray(self._sign * np.array(first))
+
+    def _upper(self, pairs: list[Pair], levels: Floats) -> list[float]:
+        """Upper limits of "other minus one", or of the opposite, for each pair."""
+        if not pairs:
+            return []
+        # Rounds are kept as the option with the smaller number minus the other.
+        signs = [self._width * (-1.0 if pair.forward == (pair.one < pair.other) else 1.0) for pair in pairs]
+        rounds = gathered([self._rounds(pair.one, pair.other) for pair in pairs], np.array(signs))
+        return list(map(float, upper_limits(rounds, levels, gross=self._gross)))
+
+    def _rounds(self, option: int, other: int) -> PairRounds:
+        """The differences of two options, the one with the smaller number first."""
+        pair = Pair(min(option, other), max(option, other), True)
+        count, version = int(self._told[[pair.one, pair.other]].min()), self._version(pair)
         kept: dict[Any, Any] = self._items.kept
-        pair: PairRounds | None = kept.get(key)
-        if pair is None or pair.version != version or len(pair.apart) > max(0, count - FIRST):
-            pair = kept[key] = PairRounds(version)
-        some = slice(FIRST, count)
-        return pair.extend(np.asarray(first.values[some], dtype=float) - second.values[some])
+        known = kept.get(("rounds", pair))
+        if known is None or known[0] != version or len(known[1].apart) > max(0, count - FIRST):
+            known = kept["rounds", pair] = version, PairRounds()
+        one, two = (self._items.of(k).values[FIRST:count] for k in (pair.one, pair.other))
+        pair_rounds: PairRounds = known[1]
+        return pair_rounds.extend(np.asarray(one, dtype=float) - two)
 
 
 def gathered(pairs: list[PairRounds], signs: Floats) -> SignedRounds:

@@ -1,8 +1,9 @@
-"""Events: what can happen in a study, as rows of its log and as everybody reads them."""
+"""Events: what can happen in a study, as rows of its log and as people read them."""
 
 import hashlib
+import itertools
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,9 +14,11 @@ from noisewise.study.stores.protocol import DamagedError, Row, Storage, follow
 #: Kinds and bodies of what is about to happen.
 Happened = Sequence[tuple[str, dict[str, Any]]]
 #: Kinds whose content itself says who.
-SAY_WHO = ("ask", "tell")
+SAY_WHO = ("ask", "tell", "table")
 #: How the id of a change begins that its caller can find again.
 KEYED = "key-"
+#: Measurements recorded together of which an event "table" is made, and how many one event holds.
+MANY, TABLE = 100, 2_000
 
 
 class Event(NamedTuple):
@@ -81,13 +84,32 @@ def specification_of(storage: Storage, name: str) -> dict[str, Any]:
 def rows_of(
     happened: Happened, before: Row, *, at: float, id: str, request: str = "", by: str | None = None
 ) -> list[Row]:
-    """The rows of a change, behind the row ``before``; ``by`` is who made it."""
+    """The rows of a change, after the row ``before``; ``by`` is who made it."""
     rows: list[Row] = []
-    for kind, body in happened:
+    for kind, body in _with_tables(happened):
         said = body if by is None or kind in SAY_WHO else body | {"by": by}
         before = follow(before, id, encode(EventRecord(kind, at, said, "" if rows else request)))
         rows.append(before)
     return rows
+
+
+def _with_tables(happened: Happened) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The same events, with tables in the place of many measurements that say the same things."""
+    if len(happened) < MANY:
+        yield from happened
+        return
+    for names, run in itertools.groupby(happened, key=lambda one: layout(*one)):
+        while some := list(itertools.islice(run, TABLE)):
+            if not names or len(some) < MANY:
+                yield from some
+                continue
+            columns = zip(*(body.values() for _, body in some), strict=True)
+            yield "table", {"columns": dict(zip(names, columns, strict=True))}
+
+
+def layout(kind: str, body: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a measurement says, in its order; empty for items, and for everything else that can happen."""
+    return tuple(body) if kind == "tell" and body.get("kind") != "items" else ()
 
 
 def event_of(row: Row) -> Event:
@@ -122,13 +144,17 @@ def events_of(storage: Storage, name: str, after: int = 0, most: int | None = No
 
 
 def numbers_of(storage: Storage, name: str, kind: str | None = None, text: str = "") -> list[int]:
-    """The numbers of events of a kind, or of any, with a text in their content, in small letters or large."""
+    """The numbers of events of a kind, or of any, with a text in their content, whatever its case.
+
+    Tables of measurements are of the kind "tell" here.
+    """
     wanted = encode(text)[1:-1].decode().lower()
+    kinds = ("tell", "table") if kind == "tell" else (kind,)
     return [
         row.number
         for row in storage.read(name, 1)
-        if (kind is None or f'"kind":"{kind}"'.encode() in row.record[:200])
-        and (not wanted or wanted in _body_text(row.record).lower())
+        if (kind is None or any(f'"kind":"{one}"'.encode() in row.record[:200] for one in kinds))
+        and (not wanted or wanted in encode(_decode(row.record).body).decode().lower())
     ]
 
 
@@ -154,7 +180,3 @@ def _described(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     return repr(value)
-
-
-def _body_text(record: bytes) -> str:
-    return encode(_decode(record).body).decode()

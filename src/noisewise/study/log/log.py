@@ -1,9 +1,10 @@
 """The log of one study as this process knows it: reading on, and the one way to append."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar, cast
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 
 from noisewise.core.sequences import without_collector
 from noisewise.study.log.events import (
@@ -18,8 +19,7 @@ from noisewise.study.log.events import (
     specification_in,
 )
 from noisewise.study.log.specification import Specification
-from noisewise.study.log.state import State
-from noisewise.study.log.validation import rehearse
+from noisewise.study.log.state import State, UnusableError
 from noisewise.study.stores.protocol import (
     START,
     AnswerLostError,
@@ -34,8 +34,6 @@ from noisewise.study.stores.protocol import (
 
 #: Seconds for which a store whose answer was lost is asked what became of a change, and between two tries.
 ASKING, PAUSE = 10.0, 0.2
-#: Rows that are applied together.
-TOGETHER = 20_000
 
 Decide = Callable[[list[Event]], Happened]
 Answer = TypeVar("Answer")
@@ -60,17 +58,9 @@ class Acting(NamedTuple):
 class _Lost(NamedTuple):
     """A call that ended with an error after its events had been handed to the store."""
 
-    call: tuple[Any, ...]
-    answer: Callable[[], Any]
+    call: str  # its digest
     id: str
     after: int  # the number of the last row before them
-
-    def same(self, call: tuple[Any, ...]) -> bool:
-        """Whether another call has the same arguments."""
-        try:
-            return bool(self.call == call)
-        except Exception:
-            return self.call is call  # arrays do not say whether they are equal
 
 
 class Log:
@@ -85,7 +75,6 @@ class Log:
     state: State
     specification: Specification
     last: Row
-    last_at: float | None  # when the last event was appended
 
     def __init__(
         self,
@@ -104,14 +93,18 @@ class Log:
         """The hash of the last row, in hexadecimal."""
         return self.last.hash.hex()
 
+    @property
+    def last_at(self) -> float | None:
+        """When the last event was appended; None before the first."""
+        return event_of(self.last).at if self.last.number else None
+
     def events(self, until: int | None = None, first: int = 0) -> list[Event]:
         """The log, its beginning, or what is behind the first ones."""
         return events_in(self.storage.read(self.name, first, until))
 
     def catch_up(self) -> list[Event]:
         """Apply what others appended since the last time."""
-        with without_collector():
-            return self._follow(self.storage.read(self.name, self.last.number))
+        return self._follow(self.storage.read(self.name, self.last.number))
 
     @contextmanager
     def acting(self, acting: Acting) -> Iterator[Acted]:
@@ -155,7 +148,7 @@ class Log:
                 decide again on the state in which that call found the study.
         """
         acting, lost = self._acting, self._lost
-        if lost is not None and not lost.same(call):
+        if lost is not None and lost.call != digest(call):
             lost = None
         key = acting.key
         if key is not None and self._changes_with_key:
@@ -169,15 +162,18 @@ class Log:
                 before()
         give_up = 0.0
         while True:
-            self._sent = lost is not None
             first = self.last.number if lost is None else lost.after
+            self._sent = lost is not None
             try:
-                found = self._once(decide, id, request, first, recover)
+                self._once(decide, id, request, first, recover)
                 self._lost = None
-                return cast(Answer, lost.answer()) if found and lost is not None else answer()
+                return answer()
             except BaseException as error:
                 if self._sent:
-                    lost = self._lost = lost or _Lost(call, answer, id, first)
+                    lost = self._lost = lost or _Lost(digest(call), id, first)
+                if not self._whole:
+                    with suppress(Exception):  # the first error is the one to report
+                        self._load()
                 if isinstance(error, AnswerLostError):
                     give_up = give_up or time.monotonic() + ASKING
                 retry = give_up and isinstance(error, (AnswerLostError, ConnectionError, TimeoutError))
@@ -195,34 +191,39 @@ class Log:
         request: str,
         first: int,
         recover: Callable[[list[Event]], object] | None,
-    ) -> bool:
-        """One try; returns whether the change had been written before."""
+    ) -> None:
+        """Try once to make a change, unless it was made before."""
         with self.storage.transaction(self.name) as transaction:
-            with without_collector():
-                news = self._follow(transaction.read(self.last.number))
-            if self._sent and any(row.id == id for row in transaction.read(first)):
-                return True
-            if (number := self._keyed.get(id)) is not None:
+            news = self._follow(transaction.read(self.last.number))
+            number = self._keyed.get(id)
+            if number is None and self._sent:
+                number = next((row.number for row in transaction.read(first) if row.id == id), None)
+            if number is not None:
                 self._recall(number, id, request, decide, recover)
-                return False
+                return
             self._sent = False
             happened = decide(news)
             if not happened:
-                return False
+                return
             if self._acting.only_at not in (None, self.last.number):
                 raise LogMovedOnError(
                     f"the log of {self.name!r} has {self.last.number} events, not {self._acting.only_at}."
                 )
-            rows = rows_of(happened, self.last, at=self.clock(), id=id, request=request, by=self._acting.by)
-            # The state is given what was written, as in a replay.
-            events = events_in(rows)
-            rehearse(self.state, events)
-            self._sent = True
-            transaction.append(rows)
-        self._apply(rows, events, rehearsed=True)
+            with without_collector():
+                by = self._acting.by
+                rows = rows_of(happened, self.last, at=self.clock(), id=id, request=request, by=by)
+                # The state is given what will be written, as in a replay, and refuses what cannot happen. If
+                # nothing is written in the end, the log is read again.
+                self._whole = False
+                try:
+                    self.state.apply_all(map(event_of, rows))
+                except UnusableError as flaw:
+                    raise ValueError(f"{flaw.why}. Nothing was written.") from None
+                self._sent = True
+                transaction.append(rows)
+        self._note(rows)
         self._acted.n_events = self.last.number
         self._changes_with_key += 1
-        return False
 
     def _recall(
         self,
@@ -234,7 +235,8 @@ class Log:
     ) -> None:
         """Prepare the answer to a call that was made before, by this process or another."""
         events = self._change(number, id)
-        _check_request(events[0], request)
+        if request:
+            _check_request(events[0], request)
         if recover is not None:
             recover(events)
             return
@@ -257,42 +259,36 @@ class Log:
             raise not_fitting(self.name, 0)
         # The name is the store's business: a study may be renamed.
         self.specification = Specification.from_plain({**plain, "name": self.name})
-        self.state, self.last, self.last_at = State(self.specification), rows[0], None
+        self.state = State(self.specification)
         self._keyed: dict[str, int] = {}
-        self._whole = True
-        with without_collector():
-            self._follow(rows)
+        self._advance(rows)
 
     def _follow(self, rows: Sequence[Row]) -> list[Event]:
-        """Apply rows. The first is the last one that is known; each must continue the one before it."""
-        if not self._whole:  # a change was interrupted while it was applied
-            self._load()
-            return self.catch_up()
+        """Apply what was appended after the last row that is known, which comes first."""
         if not rows or rows[0].hash != self.last.hash:
             raise self._rolled_back()
-        if len(rows) == 1:
-            return []
-        events: list[Event] = []
-        for first in range(1, len(rows), TOGETHER):
-            some = rows[first : first + TOGETHER]
-            head = self.last.hash
-            for number, row in enumerate(some, self.last.number + 1):
-                head = link(head, row.id, row.record)
-                if row.hash != head or row.number != number:
-                    raise not_fitting(self.name, number)
-            read = [event_of(row) for row in some]
-            self._apply(some, read)
-            events += read
-        return events
+        if not self._whole:  # a change was applied, and not written
+            self._load()
+        elif len(rows) > 1:
+            self._advance(rows)
+        return events_in(rows[1:])
 
-    def _apply(self, rows: Sequence[Row], events: list[Event], *, rehearsed: bool = False) -> None:
+    def _advance(self, rows: Sequence[Row]) -> None:
+        """Apply rows after the first; each must continue the one before it."""
+        for before, row in itertools.pairwise(rows):
+            if row.number != before.number + 1 or row.hash != link(before.hash, row.id, row.record):
+                raise not_fitting(self.name, before.number + 1)
         self._whole = False
-        self.state.apply_all(events, rehearsed=rehearsed)
+        with without_collector():
+            self.state.apply_all(map(event_of, itertools.islice(rows, 1, None)))
+        self._note(rows)
+
+    def _note(self, rows: Sequence[Row]) -> None:
+        """Remember the rows that the state has got."""
         for row in rows:
             if row.id.startswith(KEYED):
                 self._keyed.setdefault(row.id, row.number)
-        self.last, self.last_at = rows[-1], events[-1].at
-        self._whole = True
+        self.last, self._whole = rows[-1], True
 
     def _rolled_back(self) -> StoreChangedError:
         length = len(self.storage.read(self.name)) - 1

@@ -3,7 +3,7 @@
 import itertools
 import math
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -14,6 +14,8 @@ from noisewise.core.growing_order import Orders
 from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS, logarithms
 
 Codes = NDArray[np.int64]
+#: Measurements that say the same things, in columns.
+Told = Mapping[str, Sequence[Any]]
 KINDS = (KNOWN, READINGS, COUNTS, NONE, ITEMS, BOUNDED)
 _CODE_OF_KIND = {kind: code for code, kind in enumerate(KINDS)}
 NOBODY = -1
@@ -79,12 +81,13 @@ class Measurements:
         self._logs = logs
         codes = {
             "plus": "i", "minus": "i", "block": "i", "kind": "b", "readings": "q", "pool": "i", "arm": "b",
+            "row": "q",
         }  # fmt: skip
         self._whole = {name: array(code) for name, code in codes.items()}
         self._real = {name: array("d") for name in ("value", "sigma", "scatter")}
         self._live = array("b")
         self._moment, self._at = array("i"), math.nan  # which moment, and when the latest was
-        self._row = array("i")  # the row of the table that it came from without a key; 0: from none
+        self.event = array("i")  # the number of the event that recorded it
         self.blocks: dict[str, int] = {NO_BLOCK: 0}
         self.pools: dict[str, int] = {}
         self._singles: dict[int, Floats] = {}
@@ -101,24 +104,31 @@ class Measurements:
         return self._live.count(1)
 
     def extend(
-        self, plus: list[int], minus: list[int], bodies: list[dict[str, Any]], at: Iterable[float]
+        self, plus: Sequence[int], minus: Sequence[int], told: Told, at: Sequence[float], event: Sequence[int]
     ) -> None:
-        """Enter measurements as events describe them; those with one time in a row were told together."""
-        for number, body in enumerate(bodies, start=len(self) + 1):
-            self._keep_singles(number, body)
-        for name, values in self._entries(plus, minus, bodies).items():
+        """Enter measurements, in columns; those with one time in a row were recorded together.
+
+        Args:
+            plus: The option of each.
+            minus: The option that each was compared with, or NOBODY.
+            told: What they say; all say the same things.
+            at: When each was recorded.
+            event: The number of its event.
+        """
+        first = len(self) + 1
+        self._keep_singles(first, told)
+        for name, values in self._entries(plus, minus, told).items():
             (self._whole if name in self._whole else self._real)[name].extend(values)
-        self._live.extend(itertools.repeat(1, len(bodies)))
+        self._live.extend(itertools.repeat(1, len(plus)))
         self._moment.extend(self._moments(at))
-        self._row.extend(map(_row_of, bodies))
+        self.event.extend(event)
         self._columns = None
 
-    def replace(self, number: int, plus: int, minus: int, body: dict[str, Any]) -> None:
+    def replace(self, number: int, plus: int, minus: int, told: Told) -> None:
         """Put a corrected measurement in the place of an earlier one."""
-        self._keep_singles(number, body)
-        for name, (value,) in self._entries([plus], [minus], [body]).items():
+        self._keep_singles(number, told)
+        for name, (value,) in self._entries([plus], [minus], told).items():
             (self._whole if name in self._whole else self._real)[name][number - 1] = value
-        self._row[number - 1] = _row_of(body)
         self._columns = None
 
     def void(self, number: int) -> None:
@@ -131,7 +141,7 @@ class Measurements:
 
         Rows of one table were told at one moment, in their order.
         """
-        rows = np.array(self._row, dtype=np.int64)
+        rows = np.array(self._whole["row"], dtype=np.int64)
         places = np.flatnonzero(rows)
         rows, moments = rows[places], np.array(self._moment, dtype=np.int64)[places]
         begins = (np.diff(moments) != 0) | (np.diff(rows) <= 0)
@@ -185,14 +195,18 @@ class Measurements:
             )
         return self._columns
 
-    def _keep_singles(self, number: int, body: dict[str, Any]) -> None:
-        self._singles.pop(number, None)
-        if self._logs:
-            self.averaged.discard(number)
-            self.averaged.update({number} if body["kind"] == READINGS and "values" not in body else ())
-        if body["kind"] == BOUNDED and "values" in body:
-            singles = np.array(body["values"], dtype=np.float64)
-            self._singles[number] = np.log(singles) if self._logs else singles
+    def _keep_singles(self, first: int, told: Told) -> None:
+        if not (self._logs or "values" in told or first in self._singles):
+            return
+        singles = told.get("values") or [None] * len(told["kind"])
+        for number, (kind, some) in enumerate(zip(told["kind"], singles, strict=True), first):
+            self._singles.pop(number, None)
+            if self._logs:
+                self.averaged.discard(number)
+                self.averaged.update({number} if kind == READINGS and some is None else ())
+            if kind == BOUNDED and some is not None:
+                found = np.array(some, dtype=np.float64)
+                self._singles[number] = np.log(found) if self._logs else found
 
     def _moments(self, at: Iterable[float]) -> Iterator[int]:
         moment = self._moment[-1] if self._moment else -1
@@ -201,44 +215,42 @@ class Measurements:
                 moment, self._at = moment + 1, time
             yield moment
 
-    def _entries(
-        self, plus: list[int], minus: list[int], bodies: list[dict[str, Any]]
-    ) -> dict[str, list[Any]]:
-        blocks, pools = self.blocks, self.pools
-        for body in bodies:
-            blocks.setdefault(body.get("block", NO_BLOCK), len(blocks))
-        shared = [pool_of(body) for body in bodies]
-        for pool in shared:
-            pools.setdefault(pool, len(pools))
+    def _entries(self, plus: Sequence[int], minus: Sequence[int], told: Told) -> dict[str, Any]:
+        n, blocks, pools = len(plus), self.blocks, self.pools
+        kinds = told["kind"]
+        if {READINGS, NONE}.isdisjoint(kinds):
+            shared: list[str] = [""] * n
+        else:
+            places = (told.get(name) or itertools.repeat(None, n) for name in ("instrument", "block"))
+            shared = list(map(_pool_of, kinds, *places))
+
+        def usual(name: str, value: float) -> Sequence[Any]:
+            return told.get(name) or [value] * n
+
         return {
             "plus": plus,
             "minus": minus,
-            "block": [blocks[body.get("block", NO_BLOCK)] for body in bodies],
-            "kind": [_CODE_OF_KIND[body["kind"]] for body in bodies],
-            "readings": [body.get("readings", 1) for body in bodies],
-            "pool": [pools[pool] for pool in shared],
-            "arm": [1 if "arm" in body else 0 for body in bodies],
-            "value": [body["value"] for body in bodies],
-            "sigma": [body.get("sigma", np.nan) for body in bodies],
-            "scatter": [body.get("scatter", 0.0) for body in bodies],
+            "block": [blocks.setdefault(block, len(blocks)) for block in told.get("block") or [NO_BLOCK] * n],
+            "kind": [_CODE_OF_KIND[kind] for kind in kinds],
+            "readings": usual("readings", 1),
+            "pool": [pools.setdefault(pool, len(pools)) for pool in shared],
+            "arm": [int(one) for one in usual("arm", 0)],
+            "row": usual("row", 0),
+            "value": told["value"],
+            "sigma": usual("sigma", math.nan),
+            "scatter": usual("scatter", 0.0),
         }
 
 
-def _row_of(body: dict[str, Any]) -> int:
-    row = body.get("row", 0)
-    return row if type(row) is int and 0 < row < 2**31 else 0
-
-
-def pool_of(body: dict[str, Any]) -> str:
+def _pool_of(kind: str, instrument: str | None, block: str | None) -> str:
     """What a measurement shares its scatter with: its instrument, else its block, else all measurements."""
-    kind = body["kind"]
     if kind == NONE:
         return WITHOUT_ERROR_BARS
     if kind != READINGS:
         return ""
-    if body.get("instrument"):
-        return f"instrument {body['instrument']}"
-    return f"block {body['block']}" if body.get("block") else ALL_READINGS
+    if instrument:
+        return f"instrument {instrument}"
+    return f"block {block}" if block else ALL_READINGS
 
 
 #: Texts that many measurements share are kept once. Keys and notes are not among them.
@@ -268,71 +280,49 @@ class Contents(Sequence[dict[str, Any]]):
 
     def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         if isinstance(place, slice):
-            return [self._unpacked(row) for row in self._rows[place]]
-        return self._unpacked(self._rows[place])
+            return [_unpacked(row) for row in self._rows[place]]
+        return _unpacked(self._rows[place])
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return map(self._unpacked, self._rows)
+        return map(_unpacked, self._rows)
 
     def __setitem__(self, place: int, content: dict[str, Any]) -> None:
-        self._rows[place] = self._packed(content)
+        (self._rows[place],) = self._packed({name: (value,) for name, value in content.items()})
         del self._said[place:]
 
-    def extend(self, contents: Iterable[dict[str, Any]]) -> None:
-        """Keep more of them."""
-        self._rows.extend(map(self._packed, contents))
-
-    def names(self) -> set[str]:
-        """Every name that any of them has."""
-        return set().union(*self._layouts)
+    def extend(self, told: Told) -> None:
+        """Keep more of them, given in columns."""
+        self._rows.extend(self._packed(told))
 
     def texts(self, without: Collection[str]) -> list[str]:
         """What each says under all names but these, which are the same at every call."""
-        for row in self._rows[len(self._said) :]:
-            named = sorted(zip(row[0], row[1:], strict=True), key=lambda pair: pair[0])
-            self._said.append(
-                repr([pair for pair in named if pair[1] is not None and pair[0] not in without])
-            )
+        for one in self[len(self._said) :]:
+            said = sorted((name, value) for name, value in one.items() if name not in without)
+            self._said.append(repr([pair for pair in said if pair[1] is not None]))
         return self._said
 
     def column(self, name: str) -> list[Any]:
         """What each has under a name, None where there is nothing."""
-        places = {id(layout): layout.index(name) + 1 for layout in self._layouts.values() if name in layout}
-        if not places:
-            return [None] * len(self._rows)
-        found = (places.get(id(row[0])) for row in self._rows)
-        return [None if at is None else row[at] for at, row in zip(found, self._rows, strict=True)]
+        return [one.get(name) for one in self]
 
     def places_with(self, names: Collection[str], fits: Callable[[str], bool]) -> list[int]:
-        """Places of those that have a fitting text under one of some names; equal texts are tried once."""
-        columns = {
-            id(layout): [at for at, name in enumerate(layout, start=1) if name in names]
-            for layout in self._layouts.values()
-        }
-        known: dict[Any, bool] = {None: False}
-        found = []
-        for place, row in enumerate(self._rows):
-            for at in columns[id(row[0])]:
-                hit = known.get(row[at])
-                if hit is None:
-                    hit = known[row[at]] = fits(str(row[at]))
-                if hit:
-                    found.append(place)
-                    break
-        return found
-
-    def _packed(self, content: dict[str, Any]) -> tuple[Any, ...]:
-        names = tuple(content)
-        texts = self._texts
-        row: list[Any] = [self._layouts.setdefault(names, names)]
-        row += [
-            texts.setdefault(value, value) if name in _SHARED and type(value) is str else value
-            for name, value in content.items()
+        """Places of those that have a fitting text under one of some names."""
+        return [
+            place
+            for place, one in enumerate(self)
+            if any(fits(str(one[name])) for name in names if one.get(name) is not None)
         ]
-        if "shown" in content and content.get("sigma") == content["shown"]:
-            row[names.index("shown") + 1] = content["sigma"]  # one number instead of two equal ones
-        return tuple(row)
 
-    @staticmethod
-    def _unpacked(row: tuple[Any, ...]) -> dict[str, Any]:
-        return dict(zip(row[0], row[1:], strict=True))
+    def _packed(self, told: Told) -> Iterator[tuple[Any, ...]]:
+        names, texts = tuple(told), self._texts
+        columns: list[Sequence[Any]] = [
+            [texts.setdefault(text, text) for text in column] if name in _SHARED else column
+            for name, column in told.items()
+        ]
+        if "shown" in told and told.get("sigma") == told["shown"]:
+            columns[names.index("shown")] = told["sigma"]  # one number instead of two equal ones
+        return zip(itertools.repeat(self._layouts.setdefault(names, names)), *columns)
+
+
+def _unpacked(row: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(row[0], row[1:], strict=True))

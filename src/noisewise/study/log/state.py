@@ -3,30 +3,47 @@
 import copy
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from noisewise.core.blocks import Floats
 from noisewise.core.text import printable
-from noisewise.study.log.events import Event
+from noisewise.study.log.bodies import (
+    AddBody,
+    AmendBody,
+    AskBody,
+    CloseBody,
+    ExcludeBody,
+    FlawError,
+    PolicyBody,
+    SkipBody,
+    SwitchBody,
+    TableBody,
+    VoidBody,
+    check_told,
+    of_one,
+    read,
+)
+from noisewise.study.log.events import Event, layout
 from noisewise.study.log.items import ItemAnswers
 from noisewise.study.log.jobs import FAILED, RELEASED, TOLD
 from noisewise.study.log.jobs import OPEN as OPEN
 from noisewise.study.log.jobs import WEEK as WEEK
 from noisewise.study.log.jobs import Job as Job
 from noisewise.study.log.jobs import job_of as job_of
-from noisewise.study.log.measurements import NOBODY, Contents, Measurements
-from noisewise.study.log.model_choice import SIZES, ModelChoice
+from noisewise.study.log.measurements import NOBODY, Contents, Measurements, Told
+from noisewise.study.log.model_choice import SIZES, ModelChoice, choose_model
 from noisewise.study.log.specification import ANY_TIME, BLIND, SYMMETRIC, PolicyChoice, Specification
-from noisewise.study.log.validation import CHUNK, find_flaw, flawed
 from noisewise.study.stores.protocol import DamagedError
 from noisewise.study.telling.catalogue import Whitening, whiten
 from noisewise.study.telling.error_bars import ITEMS, READINGS
 from noisewise.study.telling.items import read_ranges
+
+#: Measurements that are entered together.
+TOGETHER = 20_000
 
 
 class FirstMoment:
@@ -44,22 +61,25 @@ class FirstMoment:
         self._moment = ("", 0.0)
         self._over = False
 
-    def tell(self, events: Sequence[Event]) -> None:
-        """Take in measurements; those of later moments change nothing."""
-        for event in events:
+    def tell(self, told: Told, events: Sequence[tuple[Event, int]]) -> None:
+        """Take in measurements; those of later moments change nothing.
+
+        Args:
+            told: What they say, in columns.
+            events: Their events, and how many of them each recorded.
+        """
+        rows = 0
+        for event, count in events:
+            self._over = self._over or (self.event is not None and (event.append, event.at) != self._moment)
             if self._over:
-                return
-            if self.event is not None and (event.append, event.at) != self._moment:
-                self._over = True
-                return
-            self._moment = event.append, event.at
+                break
+            self._moment, rows = (event.append, event.at), rows + count
             self.event = self.event or event.number
-            body = event.body if isinstance(event.body, dict) else {}
-            kind = body.get("kind")
-            self.rows += 1
-            self.kinds.add(kind if isinstance(kind, str) else "")
-            labelled = any(body.get(name) for name in ("instrument", "block", "minus"))
-            self.own += kind == READINGS and not labelled
+        kinds = told["kind"][:rows]
+        self.rows += rows
+        self.kinds.update(kinds)
+        if not {"instrument", "block", "minus"} & told.keys():
+            self.own += kinds.count(READINGS)
 
 
 class State:
@@ -106,22 +126,7 @@ class State:
 
     def apply(self, event: Event) -> None:
         """Apply one event; refuse one that cannot have happened."""
-        happen = getattr(self, f"_on_{event.kind}", None)
-        if happen is None:
-            raise DamagedError(
-                f"event {event.number} of this study is of a kind that this noisewise does not know, "
-                f"{event.kind!r}: upgrade noisewise. Nothing was changed.",
-                event.number,
-            )
-        if event.kind == "ask":
-            self.last_job = max(self.last_job, _number_of(event.body))
-        if event.kind == "tell":
-            self._tell_all([event])
-        elif (flaw := find_flaw(self, event.kind, event.body)) is not None:
-            raise unusable(event, flaw)
-        else:
-            happen(event.body, event)
-        self.n_events = event.number
+        self.apply_all([event])
 
     @property
     def begins_with_items(self) -> bool:
@@ -141,24 +146,32 @@ class State:
             b"" if self._features is None else np.ascontiguousarray(self._features[self.n_first :]).tobytes()
         )
 
-    def apply_all(self, events: Sequence[Event], *, rehearsed: bool = False) -> None:
-        """Let many events happen; runs of measurements are entered together.
+    def apply_all(self, events: Iterable[Event]) -> None:
+        """Apply events in their order; runs of measurements that say the same things are entered together.
 
-        Args:
-            events: In their order.
-            rehearsed: Whether each was checked in this very state.
+        A state that refused an event may have got some of those before it.
         """
-        for first in range(0, len(events), CHUNK):
-            some = events[first : first + CHUNK]
-            # Behind an event of another kind, or an item, measurements meet another state.
-            rehearsed = rehearsed and all(event.kind == "tell" and not _has_items(event) for event in some)
-            for kind, run in itertools.groupby(some, key=attrgetter("kind")):
-                if kind == "tell":
-                    self._tell_all(list(run), sound=rehearsed)
-                else:
-                    for event in run:
-                        self.apply(event)
-            self.n_events = events[min(first + CHUNK, len(events)) - 1].number
+        for names, some in itertools.groupby(events, key=lambda event: layout(event.kind, event.body)):
+            while run := list(itertools.islice(some, TOGETHER if names else 1)):
+                try:
+                    if names:
+                        columns = zip(*(event.body.values() for event in run), strict=True)
+                        told = dict(zip(names, columns, strict=True))
+                        self._tell(told, [(event, 1) for event in run])
+                    else:
+                        self._happen(run[0])
+                except FlawError as flaw:
+                    raise UnusableError(run[flaw.place if names else 0], str(flaw)) from None
+
+    def _happen(self, event: Event) -> None:
+        happens = _HAPPENS.get(event.kind)
+        if happens is None:
+            raise FlawError("this noisewise does not know events of its kind; upgrade noisewise")
+        kind, happen = happens
+        if event.kind == "ask":
+            self.last_job = max(self.last_job, _number_of(event.body))
+        happen(self, event.body if kind is None else read(event.body, kind), event)
+        self.n_events = event.number
 
     def with_model(self, model: ModelChoice) -> "State":
         """The same study with another model; neither may change after that."""
@@ -196,131 +209,191 @@ class State:
         """Suggestions that are under way."""
         return [job for job in self._under_way.values() if job.expires.timestamp() > now]
 
-    def _rows(self, body: dict[str, Any]) -> tuple[int, int]:
-        minus = body.get("minus")
-        return self.index[body["option"]], NOBODY if minus is None else self.index[minus]
+    def _tell_one(self, body: dict[str, Any], event: Event) -> None:
+        self._tell(of_one(body), [(event, 1)])
 
-    def _on_tell(self, body: dict[str, Any], event: Event) -> None:
-        """Tellings are entered by `_tell_all`, also if they come alone."""
+    def _tell_table(self, body: TableBody, event: Event) -> None:
+        columns = body.columns
+        self._tell(columns, [(event, len(next(iter(columns.values()), [])))])
 
-    def _tell_all(self, events: list[Event], *, sound: bool = False) -> None:
-        for with_items, run in itertools.groupby(events, key=_has_items):
-            # Each of those with items decides which come next.
-            for some in [[event] for event in run] if with_items else [list(run)]:
-                self._enter(some, sound=sound)
+    def _tell(self, told: Told, events: Sequence[tuple[Event, int]]) -> None:
+        check_told(self, told)
+        first, index = len(self.told) + 1, self.index
+        plus = [index[option] for option in told["option"]]
+        minus = [index[option] for option in told["minus"]] if "minus" in told else [NOBODY] * len(plus)
+        at = [event.at for event, count in events for _ in range(count)]
+        number = [event.number for event, count in events for _ in range(count)]
+        self.measurements.extend(plus, minus, told, at, number)
+        self.told.extend(told)
+        self.begun.tell(told, events)
+        self.keys.update((key, first + place) for place, key in enumerate(told.get("key", ())))
+        if "minus" in told:
+            self.pairs.update(map(_pair, plus, minus))
+        for place, job in enumerate(told.get("job", ())):
+            self.answers.setdefault(job, first + place)
+            if job in self.jobs:
+                self._close(job, TOLD)
+        if told["kind"][0] == ITEMS:
+            self.items.tell(plus[0], first, self.told[first - 1])
+        self.n_events = events[-1][0].number
 
-    def _enter(self, events: list[Event], *, sound: bool) -> None:
-        bodies = [event.body for event in events]
-        first = len(self.told) + 1
-        if not sound:
-            for place, why in flawed(self, bodies).items():
-                raise unusable(events[place], why)
-        index = self.index
-        plus = [index[body["option"]] for body in bodies]
-        minus = [index[body["minus"]] if "minus" in body else NOBODY for body in bodies]
-        self.measurements.extend(plus, minus, bodies, [event.at for event in events])
-        self.told.extend(bodies)
-        self.begun.tell(events)
-        self.keys.update((body["key"], first + i) for i, body in enumerate(bodies) if "key" in body)
-        self.pairs.update(
-            (min(pair), max(pair)) for pair in zip(plus, minus, strict=True) if pair[1] != NOBODY
-        )
-        for place, body in enumerate(bodies):
-            if "job" in body:
-                self.answers.setdefault(body["job"], first + place)
-                if body["job"] in self.jobs:
-                    self._close(body["job"], TOLD)
-        if bodies[0]["kind"] == ITEMS:
-            self.items.tell(plus[0], first, bodies[0])
-        self.n_events = events[-1].number
-
-    def _on_ask(self, body: dict[str, Any], event: Event) -> None:
-        job = self.jobs[body["id"]] = self._under_way[body["id"]] = job_of(body)
+    def _ask(self, asked: AskBody, event: Event) -> None:
+        self._row(asked.option)
+        if asked.id in self.jobs:
+            raise FlawError(f"{asked.id!r} was asked before")
+        if asked.minus is not None and (asked.minus == asked.option or self._row(asked.minus) < 0):
+            raise FlawError("it asks for the difference of an option to itself")
+        if not all(name in self.items.place for name in asked.items):
+            raise FlawError("it names items that this study does not have")
+        job = self.jobs[asked.id] = self._under_way[asked.id] = job_of(event.body)
         if self.policy.name not in BLIND:
             self.looked_for[job.id] = event.number
         if job.together is not None:
             self.together.setdefault(job.together, []).append(job.id)
 
-    def _on_fail(self, body: dict[str, Any], event: Event) -> None:
-        self._close(body["job"], FAILED)
-
-    def _on_release(self, body: dict[str, Any], event: Event) -> None:
-        self._close(body["job"], RELEASED)
+    def _fail(self, closed: CloseBody, event: Event) -> None:
+        if closed.job not in self.jobs:
+            raise FlawError(f"there is no suggestion {closed.job!r}")
+        self._close(closed.job, FAILED if event.kind == "fail" else RELEASED)
 
     def _close(self, job: str, status: str) -> None:
         self.jobs[job] = replace(self.jobs[job], status=status)
         self._under_way.pop(job, None)
 
-    def _on_void(self, body: dict[str, Any], event: Event) -> None:
-        number = body["number"]
+    def _row(self, option: str) -> int:
+        if option not in self.index:
+            raise FlawError(f"{option!r} is not in the catalogue")
+        return self.index[option]
+
+    def _content(self, number: int) -> dict[str, Any]:
+        if number > len(self.told):
+            raise FlawError(f"there is no measurement m-{number}")
+        return self.told[number - 1]
+
+    def _void(self, void: VoidBody, event: Event) -> None:
+        number, content = void.number, self._content(void.number)
         self.corrections += 1
-        if self.told[number - 1].get("kind") == ITEMS and self.measurements.is_live(number):
-            self.items.void(self.index[self.told[number - 1]["option"]], self.told[number - 1])
+        if content["kind"] == ITEMS and self.measurements.is_live(number):
+            self.items.void(self.index[content["option"]], content)
         self.measurements.void(number)
-        self.voided[number] = str(body.get("reason") or "without a reason")
-        key = self.told[number - 1].get("key")
+        self.voided[number] = void.reason or "without a reason"
+        key = content.get("key")
         # The key is free again: a right measurement may take the place of a wrong one.
         if key is not None and self.keys.get(key) == number:
             del self.keys[key]
             self.freed.setdefault(key, []).append(number)
 
-    def _on_amend(self, body: dict[str, Any], event: Event) -> None:
-        content, number = body["content"], body["number"]
+    def _amend(self, amend: AmendBody, event: Event) -> None:
+        content, number, old = amend.content, amend.number, self._content(amend.number)
+        if ITEMS in (old["kind"], content.get("kind")):
+            parts = ("option", "kind", "places", "readings")
+            same = all(old.get(name) == content.get(name) for name in parts)
+            if not (same and self.measurements.is_live(number)):
+                raise FlawError(f"m-{number} would be about other items than it was")
+        check_told(self, of_one(content), number)
         self.corrections += 1
-        plus, minus = self._rows(content)
-        self.measurements.replace(number, plus, minus, content)
+        plus = self.index[content["option"]]
+        minus = self.index[content["minus"]] if "minus" in content else NOBODY
+        self.measurements.replace(number, plus, minus, of_one(content))
         if content["kind"] == ITEMS:
             self.items.amend(plus, content)
-        self.superseded.setdefault(number, []).append(self.told[number - 1])
+        self.superseded.setdefault(number, []).append(old)
         self.told[number - 1] = content
         if minus != NOBODY:
-            self.pairs.add((min(plus, minus), max(plus, minus)))
+            self.pairs.add(_pair(plus, minus))
         if content.get("key") and self.measurements.is_live(number):
             self.keys.setdefault(content["key"], number)
 
-    def _on_skip(self, body: dict[str, Any], event: Event) -> None:
-        self.skipped.update(read_ranges(body["measurements"]).tolist())
+    def _skip(self, skip: SkipBody, event: Event) -> None:
+        try:
+            numbers = read_ranges(skip.measurements)
+        except ValueError as problem:
+            raise FlawError(printable(problem)) from None
+        if numbers[-1] > len(self.told):
+            raise FlawError("it names measurements that there are not")
+        self.skipped.update(numbers.tolist())
 
-    def _on_exclude(self, body: dict[str, Any], event: Event) -> None:
-        self.excluded[self.index[body["option"]]] = str(body.get("reason") or "without a reason")
+    def _exclude(self, exclude: ExcludeBody, event: Event) -> None:
+        self.excluded[self._row(exclude.option)] = exclude.reason or "without a reason"
         self.changed = True
 
-    def _on_include(self, body: dict[str, Any], event: Event) -> None:
-        del self.excluded[self.index[body["option"]]]
+    def _include(self, include: ExcludeBody, event: Event) -> None:
+        if self._row(include.option) not in self.excluded:
+            raise FlawError(f"{include.option!r} was not excluded")
+        del self.excluded[self.index[include.option]]
 
-    def _on_add(self, body: dict[str, Any], event: Event) -> None:
-        for option in body["ids"]:
+    def _add(self, add: AddBody, event: Event) -> None:
+        taken = next((name for name in add.ids if name in self.index), None)
+        if taken is not None or len(set(add.ids)) < len(add.ids):
+            raise FlawError(f"{taken or add.ids[0]!r} is in the catalogue already")
+        if self.costs is not None and len(add.costs or ()) != len(add.ids):
+            raise FlawError("its options have no costs")
+        if self.whitening is not None and self._features is not None:
+            right = {len(row) for row in add.values} == {self.whitening.centre.size}
+            if not right or len(add.values) != len(add.ids) or not np.isfinite(add.values).all():
+                raise FlawError("its options do not have the features of this study")
+            added = self.whitening.apply(np.array(add.values, dtype=float))
+            self._features = np.vstack([self._features, added])
+        for option in add.ids:
             self.index[option] = len(self.ids)
             self.ids.append(option)
         if self.costs is not None:
-            self.costs += body["costs"]
-        if self.whitening is not None and self._features is not None:
-            added = self.whitening.apply(np.array(body["values"], dtype=float))
-            self._features = np.vstack([self._features, added])
+            self.costs += add.costs or []
         self.changed = True
 
-    def _on_policy(self, body: dict[str, Any], event: Event) -> None:
-        self.policy = PolicyChoice(**body["policy"])
+    def _policy(self, policy: PolicyBody, event: Event) -> None:
+        self.policy = policy.policy
 
-    def _on_switch(self, body: dict[str, Any], event: Event) -> None:
-        model = ModelChoice(**body["model"])
+    def _switch(self, switch: SwitchBody, event: Event) -> None:
+        model = switch.model
+        try:
+            choose_model(model.model, model.deviation, model.extra_scatter)
+        except (ValueError, TypeError) as problem:
+            raise FlawError(printable(problem)) from None
+        if model.uses_features and (self.items or self.whitening is None):
+            lacks = "does not compare options item by item" if self.items else "needs features"
+            raise FlawError(f"the {model.model} model {lacks}")
         for name in SIZES:
             if (size := getattr(model, name)) != getattr(self.model, name):
                 first = getattr(self.specification.first_model, name)
                 self.stated[name] = len(self.told) if isinstance(size, float) and size != first else 0
-        if model != self.model or "looks" not in body:
+        if model != self.model or switch.looks is None:
             self.model, self.switched = model, len(self.told)
-        if "looks" in body:
-            self.looks = body["looks"]
+        self.looks = switch.looks or self.looks
 
 
-def unusable(event: Event, why: str) -> DamagedError:
-    """The refusal of an event that cannot have happened."""
-    return DamagedError(
-        f"event {event.number} ({event.kind}) cannot be used: {printable(why)}. The log was edited or is "
-        "damaged: restore a backup, or export the log, correct the event and rebuild the study.",
-        event.number,
-    )
+#: What an event of each kind says, and what it does.
+_HAPPENS: dict[str, tuple[Any, Callable[[State, Any, Event], None]]] = {
+    "tell": (None, State._tell_one),
+    "table": (TableBody, State._tell_table),
+    "ask": (AskBody, State._ask),
+    "fail": (CloseBody, State._fail),
+    "release": (CloseBody, State._fail),
+    "void": (VoidBody, State._void),
+    "amend": (AmendBody, State._amend),
+    "exclude": (ExcludeBody, State._exclude),
+    "include": (ExcludeBody, State._include),
+    "add": (AddBody, State._add),
+    "policy": (PolicyBody, State._policy),
+    "switch": (SwitchBody, State._switch),
+    "skip": (SkipBody, State._skip),
+}
+
+
+class UnusableError(DamagedError):
+    """An event that cannot have happened."""
+
+    def __init__(self, event: Event, why: str) -> None:
+        self.why = printable(why)
+        super().__init__(
+            f"event {event.number} ({event.kind}) cannot be used: {self.why}. The log was edited or is "
+            "damaged: restore a backup, or export the log, correct the event and rebuild the study.",
+            event.number,
+        )
+
+
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return min(one, other), max(one, other)
 
 
 def _number_of(body: Any) -> int:
@@ -328,10 +401,6 @@ def _number_of(body: Any) -> int:
     id = body.get("id") if isinstance(body, dict) else None
     found = re.fullmatch(r"ask-([1-9][0-9]{0,17})", id) if isinstance(id, str) else None
     return int(found[1]) if found else 0
-
-
-def _has_items(event: Event) -> bool:
-    return isinstance(event.body, dict) and event.body.get("kind") == ITEMS
 
 
 def replay(specification: Specification, events: list[Event]) -> State:

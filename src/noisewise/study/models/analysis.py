@@ -26,7 +26,6 @@ from noisewise.study.models.model import (
     CONNECTED,
     LIMITS,
     LIMITS_OF_SIZES,
-    LITTLE,
     BoundaryCase,
     Shares,
     StudyModel,
@@ -79,8 +78,8 @@ class Analysis:
         linear = question.uses_features and self.state.model.uses_features
         return Shares(
             self.specification.delta, self.state.n_first, self.n, self.state.changed or self.of_pairs,
-            limits=LIMITS_OF_SIZES if estimated else LITTLE if with_items else LIMITS,
-            connected=0.0 if linear else LITTLE if with_items else CONNECTED,
+            limits=LIMITS_OF_SIZES if estimated else 0.0 if with_items else LIMITS,
+            connected=0.0 if linear or with_items else CONNECTED,
         )  # fmt: skip
 
     @property

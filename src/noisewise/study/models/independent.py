@@ -1,11 +1,8 @@
 """The independent model: every option on its own; blocks and measured differences connect options.
 
-Bounds come from the evidence about each option, from contrasts where something connects options, and from
-items that they share; where several hold, each has its share of the error probability, and the narrowest
-counts.
+Bounds come from the evidence about each option, from contrasts where something connects options, or from
+items that they share.
 """
-
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,13 +18,12 @@ from noisewise.study.evidence.levels import Stacks, ladder, levels_for, levels_w
 from noisewise.study.evidence.limits import Tables
 from noisewise.study.evidence.own_scatter import OwnScatter
 from noisewise.study.evidence.rounds import SymmetricRounds
-from noisewise.study.log.measurements import KINDS
 from noisewise.study.log.model_choice import ModelFacts
 from noisewise.study.log.specification import OWN, SYMMETRIC
 from noisewise.study.log.state import State
 from noisewise.study.models.contrasts import Contrasts
-from noisewise.study.models.fit import Fit, Sums, fit_independent, pool
-from noisewise.study.models.model import PAIRED, BoundaryCase, Shares, StudyModel
+from noisewise.study.models.fit import Fit, Sums, fit_independent
+from noisewise.study.models.model import BoundaryCase, Shares, StudyModel
 from noisewise.study.models.one_look import (
     ConnectedOnce,
     OneLook,
@@ -38,7 +34,6 @@ from noisewise.study.models.one_look import (
 )
 from noisewise.study.models.posterior import Joint, Knowledge, independent_worlds, separate_joint
 from noisewise.study.models.scatter import begins_mostly_with_own, begins_pooled
-from noisewise.study.telling.error_bars import ITEMS
 
 #: All kinds of evidence about single options: a new one is a file, and a place here. See `evidence_of`.
 EVIDENCE: list[type[Kind]] = [
@@ -83,100 +78,18 @@ def separate_options(
     return SeparateOptions(kinds, ladder(most, shares.cap, stacks), doubt, before)
 
 
-class Narrowest(HalfWidths):
-    """The smallest half-width of all families: each holds with its own share, so all hold at once."""
-
-    def __init__(self, families: Sequence[HalfWidths]) -> None:
-        self.families = tuple(families)
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """That of all families, each once."""
-        return tuple(dict.fromkeys(name for family in self.families for name in family.evidence))
-
-    def half_widths(self, option: int) -> Floats:
-        """By how much "j minus option" may be larger than estimated, for every j, (n,)."""
-        return np.asarray(np.min([family.half_widths(option) for family in self.families], axis=0))
-
-    def lead_widths(self, rival: int) -> Floats:
-        """By how much "rival minus i" may be larger than estimated, for every i, (n,)."""
-        return np.asarray(np.min([family.lead_widths(rival) for family in self.families], axis=0))
-
-
-class Moved(HalfWidths):
-    """Half-widths around the estimates of one fit, counted from those of another."""
-
-    def __init__(self, family: HalfWidths, own: Fit, shown: Fit) -> None:
-        self._family, self._own, self._shown = family, own, shown
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """That of the family."""
-        return self._family.evidence
-
-    def half_widths(self, option: int) -> Floats:
-        """By how much "j minus option" may be larger than estimated, for every j, (n,)."""
-        return self._family.half_widths(option) + self._between(option)
-
-    def lead_widths(self, rival: int) -> Floats:
-        """By how much "rival minus i" may be larger than estimated, for every i, (n,)."""
-        return self._family.lead_widths(rival) - self._between(rival)
-
-    def _between(self, option: int) -> Floats:
-        """By how much differences to this option are estimated larger by the one than by the other, (n,)."""
-        apart = self._own.differences(option) - self._shown.differences(option)
-        return np.where(np.isfinite(apart), apart, 0.0)
-
-
-def bounds_with_items(
-    state: State, case: BoundaryCase, n: int, without: Callable[[BoundaryCase], HalfWidths]
-) -> HalfWidths:
-    """The narrowest of what paired items say and of what everything else says.
-
-    Answers to an item that other options answered before are no fresh measurements of one option: they enter
-    the pairs alone, never the evidence about single options, which multiplies.
-
-    Args:
-        state: The study.
-        case: What bounds are made from.
-        n: The number of options.
-        without: The bounds from measurements that are not of items.
-    """
-    if not state.begins_with_items:
-        return without(case)
-    sign, of_items = state.specification.sign, case.columns.kind == KINDS.index(ITEMS)
-    shares = case.shares
-    families: list[HalfWidths] = []
-    if state.items:
-        live, some = state.items.n_measurements, case.columns.number[of_items]
-        # Only in a look at earlier times are there fewer.
-        prefixes = None if some.size in (0, live) else state.items.prefixes(some.tolist())
-        families.append(_pairs(state, case, n, prefixes))
-    if not of_items.all() or not families:
-        columns, sigma = case.columns.select(~of_items), case.sigma[~of_items]
-        sums = pool(columns, sigma, sign)
-        fit = fit_independent(n, sums) if sums.n_measurements else case.fit
-        rest = 1.0 - PAIRED
-        other = case._replace(
-            fit=fit, sums=sums, columns=columns, sigma=sigma, delta=rest * case.delta,
-            shares=shares._replace(delta=rest * shares.delta),
-        )  # fmt: skip
-        families.append(Moved(without(other), fit, case.fit))
-    return families[0] if len(families) == 1 else Narrowest(families)
-
-
-def _pairs(state: State, case: BoundaryCase, n: int, prefixes: dict[int, int] | None) -> HalfWidths:
-    """What paired items say."""
-    question, shares = state.specification, case.shares
-    doubt = shares._replace(delta=PAIRED * shares.delta).doubt
+def paired(state: State, case: BoundaryCase) -> HalfWidths:
+    """What items that options share say, in a study that measures nothing else."""
+    question, items, some = state.specification, state.items, case.columns.number
+    # Only in a look at earlier times there are fewer than all.
+    prefixes = None if some.size in (0, items.n_measurements) else items.prefixes(some.tolist())
+    kind: type[PairedItems] = PairedItems
+    more: dict[str, bool] = {}
     if question.noise == SYMMETRIC:
-        return SymmetricRounds(
-            state.items, n, question.sign, differences=case.fit.differences, resolution=case.resolution,
-            doubt=doubt, prefixes=prefixes, gross=question.value_scale.log, changed=shares.changed,
-        )  # fmt: skip
-    return PairedItems(
-        state.items, n, question.sign, differences=case.fit.differences, resolution=case.resolution,
-        doubt=doubt, prefixes=prefixes,
+        kind, more = SymmetricRounds, {"gross": question.value_scale.log, "changed": case.shares.changed}
+    return kind(
+        items, len(state.ids), question.sign, differences=case.fit.differences, resolution=case.resolution,
+        doubt=case.shares.doubt, prefixes=prefixes, **more,
     )  # fmt: skip
 
 
@@ -197,10 +110,8 @@ class Independent(StudyModel):
 
     def boundary(self, case: BoundaryCase) -> HalfWidths:
         """From the evidence about each option, from contrasts where something connects them, from items."""
-        return bounds_with_items(self.state, case, self.n, self._without_items)
-
-    def _without_items(self, case: BoundaryCase) -> HalfWidths:
-        """What measurements that are not of items say."""
+        if self.state.items:
+            return paired(self.state, case)
         linked = case.sums.without_lone_blocks()
         if not linked.has_border:
             return self._apart(case, linked)

@@ -36,8 +36,6 @@ LIMITS, LIMITS_OF_SIZES = 0.03, 0.1
 CAPPED = 0.01
 #: Bounds on connected options, once measurements without a block may have certified something.
 CONNECTED = 0.05
-#: Where a study begins with items that options share: the part of pairs, and of both of the above.
-PAIRED, LITTLE = 0.98, 0.01
 #: Comparisons in the linear models.
 COMPARING = 0.86
 

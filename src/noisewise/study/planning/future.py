@@ -37,7 +37,7 @@ from noisewise.study.asking.pending import (
 )
 from noisewise.study.certificates.bound import recommend
 from noisewise.study.log.events import Event
-from noisewise.study.log.item_order import next_places
+from noisewise.study.log.items import next_places
 from noisewise.study.log.measurements import NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.specification import RACE
 from noisewise.study.log.state import State

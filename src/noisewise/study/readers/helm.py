@@ -1,15 +1,10 @@
-"""HELM: what a model got on every question, as items that models share; or the mean of a run.
+"""HELM (``per_instance_stats.json``): what a model got on every question, as items that models share."""
 
-In ``stats.json`` the ``count`` of a statistic is not the number of questions: HELM takes the mean of each
-train trial first, so that it counts trials, and ``stddev`` is their (population) scatter.
-"""
-
-import math
 import re
 from typing import Any, NamedTuple
 
 from noisewise.study.readers.reader import Reader
-from noisewise.study.readers.readout import Readout, ReadRow
+from noisewise.study.readers.readout import Readout
 from noisewise.study.readers.result_file import JsonPart, ResultFile
 from noisewise.study.readers.scores import ItemScore, Telling, averaged, choose_one, tell_scores
 
@@ -65,75 +60,7 @@ def choose_stat(
     return name, choose_one(file, "split", splits, split)
 
 
-#: Metrics that are 0 or 1 for every question.
-_RIGHT_OR_WRONG = {
-    "exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match", "math_equiv",
-    "exact_match_indicator", "final_number_exact_match",
-}  # fmt: skip
-_QUESTIONS = "num_instances"
-
-
 def read(
-    file: ResultFile,
-    *,
-    metric: str | None = None,
-    split: str | None = None,
-    option: str | None = None,
-    task: str | None = None,
-) -> Readout:
-    """The mean of a metric.
-
-    Args:
-        file: ``stats.json`` of a run.
-        metric: Such as ``"exact_match"``.
-        split: ``"test"`` or ``"valid"``; not needed if there is one.
-        option: What the model is called in the study; default: as ``run_spec.json`` calls it.
-        task: What was run; default: the name of the run, without its model.
-    """
-    stats = plain_stats(file.json().list(least=1))
-    name, place = choose_stat(file, list(stats), metric, split)
-    run = run_of(file, option, task)
-    stat = stats[name, place]
-    fields = {"option": run.model, **_measured(stat, name, stats.get((_QUESTIONS, place)))}
-    fields["key"] = f"helm {run.scenario} {run.model} {name} {place}".strip()
-    note = (
-        "Models that answered the same questions are compared with fewer of them in pairs: import "
-        "per_instance_stats.json with the reader helm-instances."
-    )
-    return Readout([ReadRow(stat.place, fields)], notes=[note], of_items=True)
-
-
-def _measured(stat: JsonPart, metric: str, questions: JsonPart | None) -> dict[str, Any]:
-    mean, trials = stat["mean"].number(), stat["count"].count(least=1)
-    if trials > 1:
-        # HELM divides by n, and a scatter that is told was divided by n - 1.
-        return {
-            "value": mean,
-            "sd": stat["stddev"].number(least=0.0) * math.sqrt(trials / (trials - 1)),
-            "n": trials,
-        }
-    if metric in _RIGHT_OR_WRONG and questions is not None:
-        n = questions["mean"].count(least=1)
-        right = round(mean * n)
-        if not (0 <= right <= n and abs(mean * n - right) <= 1e-6 * max(1, right)):
-            raise stat.refuse(f"has the mean {mean!r}, which is no share of {n} questions.")
-        return {"successes": right, "trials": n}
-    raise stat.refuse(
-        f"({metric}) is of one train trial, and says nothing about how far it can be off: import "
-        "per_instance_stats.json of the same run."
-    )
-
-
-def looks_like(file: ResultFile) -> bool:
-    """Whether a file begins like the statistics of a run."""
-    head = file.head().lstrip()
-    return head.startswith("[") and '"sum_squared"' in head and '"instance_id"' not in head
-
-
-STATS = Reader("helm", "HELM stats.json", read, looks_like, "**/stats.json")
-
-
-def read_instances(
     file: ResultFile,
     *,
     metric: str | None = None,
@@ -179,17 +106,10 @@ def _value_of(stat: JsonPart | None) -> float | None:
     return stat["mean"].number()
 
 
-def looks_like_instances(file: ResultFile) -> bool:
+def looks_like(file: ResultFile) -> bool:
     """Whether a file begins like the statistics of every question."""
     head = file.head().lstrip()
     return head.startswith("[") and '"instance_id"' in head and '"sum_squared"' in head
 
 
-INSTANCES = Reader(
-    "helm-instances",
-    "HELM per_instance_stats.json",
-    read_instances,
-    looks_like_instances,
-    "**/per_instance_stats.json",
-)
-READERS = (STATS, INSTANCES)
+READER = Reader("helm", "HELM per_instance_stats.json", read, looks_like, "**/per_instance_stats.json")

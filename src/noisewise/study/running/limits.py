@@ -4,6 +4,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from noisewise.core.checks import AMOUNT, COUNT, check_count_within, check_within, nearest
@@ -14,7 +15,7 @@ from noisewise.study.running.studied import Runnable
 CERTIFIED, SPENT = "certified", "spent"
 Until = str | float | Callable[[Certificate], bool]
 #: What a budget may limit.
-KINDS = ("measurements", "cost", "seconds")
+KINDS = ("measurements", "cost", "seconds", "deadline")
 #: Measurements after which a certificate that is withheld all the time is given up: so many, or so many for
 #: each option. What withholds it, such as values that do not scatter at all, seldom goes away by itself.
 PATIENCE, FOR_EACH = 30, 3
@@ -37,12 +38,13 @@ class Limits:
         self._until, self._began = _check_until(study, until), time.monotonic()
         self._budget = read_budget(budget)
         self.told, self.cost = 0, 0.0
+        self._too_dear = False  # whether what is left of the cost does not pay for what was asked for
         self._judged, self._withheld_from, self._pause = 0, cast(int | None, None), SOON
         left = study.budget_left
         if left is not None and "measurements" not in self._budget:
             self._budget["measurements"] = max(0, left)
         if until == SPENT and not self._budget:
-            raise ValueError('`until="spent"` needs a budget: of measurements, cost or seconds.')
+            raise ValueError('`until="spent"` needs a budget: of measurements, cost or time.')
 
     @property
     def seconds(self) -> float:
@@ -83,7 +85,11 @@ class Limits:
 
     def left(self, under_way: int, cost: float = 0.0) -> float:
         """How many more measurements may be begun, if all that are under way, at this cost, succeed."""
-        if self.seconds >= self._budget.get("seconds", math.inf):
+        if self._too_dear or any(
+            self._spent(kind) >= self._budget[kind]
+            for kind in ("seconds", "deadline")
+            if kind in self._budget
+        ):
             return 0.0
         left = max(0.0, self._budget.get("measurements", math.inf) - self.told - under_way)
         if "cost" in self._budget:
@@ -93,17 +99,34 @@ class Limits:
             left = min(left, math.ceil(more / each) if 0.0 < each < math.inf else math.ceil(min(1.0, more)))
         return left
 
+    def _spent(self, kind: str) -> float:
+        """How much of one kind was spent; the deadline is a moment, and so is what was spent of it."""
+        if kind == "deadline":
+            return time.time()
+        return {"measurements": self.told, "cost": self.cost, "seconds": self.seconds}[kind]
+
+    def affords(self, under_way: float, cost: float) -> bool:
+        """Whether a measurement may be begun beside those under way; once one may not, none may."""
+        self._too_dear |= self.cost + under_way + cost > self._budget.get("cost", math.inf)
+        return not self._too_dear
+
     def spent(self) -> str | None:
         """Which part of the budget is spent, in words; None if nothing is."""
-        spent = {"measurements": self.told, "cost": self.cost, "seconds": self.seconds}
         words = {
             "measurements": lambda most: counted(round(most), "measurement"),
             "cost": lambda most: f"a cost of {number(most)}",
             "seconds": lambda most: counted(round(most), "second"),
         }
         for kind, most in self._budget.items():
-            if spent[kind] >= most:
-                return f"the budget of {words[kind](most)} is spent"
+            if self._spent(kind) < most:
+                continue
+            if kind == "deadline":
+                return f"the deadline, {datetime.fromtimestamp(most):%Y-%m-%d %H:%M}, has passed"
+            return f"the budget of {words[kind](most)} is spent"
+        if self._too_dear:
+            most = self._budget["cost"]
+            left = f"the {number(most - self.cost)} that are left do not pay for the next measurement"
+            return f"the budget of a cost of {number(most)} is spent: {left}"
         return None
 
 
@@ -126,8 +149,8 @@ def read_budget(budget: Any) -> dict[str, float]:
     """What may be spent, by kind.
 
     Args:
-        budget: A number of measurements, ``{"measurements": 200, "cost": 5.0, "seconds": 3600}``, or the same
-            as text: ``"200"``, ``"2h"``, ``"cost=5"``, with commas between several. None: no limit.
+        budget: A number of measurements, a time such as ``"2h"``, both as ``"200, 2h"``, or a mapping such as
+            ``{"measurements": 200, "cost": 5.0, "seconds": 3600, "deadline": "08:00"}``. None: no limit.
     """
     if budget is None:
         return {}
@@ -141,6 +164,8 @@ def read_budget(budget: Any) -> dict[str, float]:
         found = {
             kind: float(check_count_within("budget", most, COUNT))
             if kind == "measurements"
+            else read_deadline(most)
+            if kind == "deadline"
             else check_within(f"budget {kind}", most, AMOUNT)
             for kind, most in budget.items()
         }
@@ -150,17 +175,31 @@ def read_budget(budget: Any) -> dict[str, float]:
     return {"measurements": float(check_count_within("budget", budget, COUNT))}
 
 
+def read_deadline(given: Any) -> float:
+    """A moment, in seconds since 1970, from a time of day (the next one) or a date with a time.
+
+    Without a time zone it is the time of this machine.
+    """
+    try:
+        if not isinstance(given, datetime) and re.fullmatch(r"\d{1,2}:\d\d", str(given)):
+            now = datetime.now()  # of the clock on the wall
+            hour, minute = map(int, given.split(":"))
+            given = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+            given += timedelta(days=int(given <= now))
+        return (given if isinstance(given, datetime) else datetime.fromisoformat(given)).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(
+            "`deadline` must be a time of day (08:00) or a date with a time (2026-11-20T08:00); got "
+            f"{given!r}."
+        ) from None
+
+
 def _read_text(text: str) -> dict[str, float]:
     found: dict[str, Any] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
-        kind, equals, rest = part.partition("=")
-        amount = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-z]*)", (rest if equals else part).strip())
-        if amount is None or (equals and kind.strip() not in KINDS) or (equals and amount[2]):
-            raise _no_budget(text)
-        size, unit = float(amount[1]), amount[2]
-        if equals and kind.strip() != "measurements":
-            found[kind.strip()] = size
-        elif unit in _SECONDS and not equals:
+        amount = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([a-z]*)", part)
+        size, unit = (float(amount[1]), amount[2]) if amount else (math.nan, "")
+        if unit in _SECONDS:
             found["seconds"] = size * _SECONDS[unit]
         elif not unit and size.is_integer():
             found["measurements"] = int(size)
@@ -173,6 +212,6 @@ def _read_text(text: str) -> dict[str, float]:
 
 def _no_budget(text: str) -> ValueError:
     return ValueError(
-        '`budget` must be a number of measurements (200), a time (90s, 30min, 2h), "cost=5", or several '
-        f"with commas; got {text!r}."
+        "`budget` must be a number of measurements (200), a time (90s, 30min, 2h), or both with a comma; "
+        f"got {text!r}."
     )

@@ -103,6 +103,7 @@ class Runner:
         self._open: dict[str, Attempt] = {}  # by suggestion, in the order of asking
         self._by_attempt: dict[int, str] = {}
         self._in_a_row: Counter[str] = Counter()
+        self._costs: dict[str, float] = {}  # by option: what its last measurement said it cost
         self._asking = False  # whether the log may have suggestions that this run has not seen yet
         self.measured = self.failed = 0
 
@@ -143,8 +144,15 @@ class Runner:
 
     def _left(self) -> float:
         """How many more measurements may be begun."""
-        cost = sum(self._study.cost_of(one.job.option) for one in self._open.values())
-        return self._limits.left(len(self._open), cost)
+        return self._limits.left(len(self._open), self._under_way())
+
+    def _under_way(self) -> float:
+        """What is under way will cost."""
+        return sum(self._cost_of(one.job) for one in self._open.values())
+
+    def _cost_of(self, job: Job) -> float:
+        """What a measurement costs: as the last one of this option said, or else as the study says."""
+        return self._costs.get(job.option, self._study.cost_of(job.option))
 
     def _fill(self) -> None:
         """Ask until everybody has something to do."""
@@ -161,8 +169,14 @@ class Runner:
             if not jobs:
                 self._asking = False
                 return
+            dear = []
             for job in jobs:
-                self._launch(job)
+                if self._limits.affords(self._under_way(), self._cost_of(job)):
+                    self._launch(job)
+                else:
+                    dear.append(job)
+            if dear:
+                self._study.release(dear, "the budget does not pay for it")
             self._asking = False
 
     def _launch(self, job: Job) -> None:
@@ -282,8 +296,9 @@ class Runner:
         self._in_a_row.pop(attempt.job.option, None)
         self.measured += 1
         self._limits.told += 1
-        said = row.get("cost")  # what it really cost, if it said so
-        self._limits.cost += self._study.cost_of(attempt.job.option) if said is None else float(said)
+        if row.get("cost") is not None:  # what it really cost
+            self._costs[attempt.job.option] = float(row["cost"])
+        self._limits.cost += self._cost_of(attempt.job)
 
     def _fail(self, attempt: Attempt, done: Finished) -> None:
         """A measurement that gave nothing."""

@@ -2,8 +2,8 @@
 
 Writers take the file's only write lock for one decision each. A new file is made as a draft and put in place
 whole. SQLite does not notice when its file is replaced, and takes any write-ahead log beside a file for the
-file's own; the store's line (`noisewise_store`) tells both: a random id, a count of all changes, and how many
-of them were in the file itself, without the log, when the last one was written.
+file's own. The tables reveal both: the line of each study has the store's random id, and how many rows (of
+all studies) were in the file itself, without the log, when the study was last written to.
 """
 
 import functools
@@ -35,7 +35,8 @@ IN_THE_WAY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
 UNDONE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY)
 #: Looks at a file that somebody may be writing at this very moment, and seconds between them.
 LOOKS, BETWEEN = 5, 0.02
-_COUNT = "UPDATE noisewise_store SET changes = changes + 1, base = ?"
+_MARK = "SELECT id, (SELECT COALESCE(SUM(number + 1), 0) FROM noisewise_studies) FROM noisewise_store"
+_BASE = "SELECT store, base FROM noisewise_studies ORDER BY base DESC LIMIT 1"
 _TRIGGER = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
 #: File systems on which locks and shared memory of different machines do not meet.
 NETWORK = frozenset(
@@ -54,7 +55,7 @@ class Mark(NamedTuple):
     """What a file says of itself when it is read without its write-ahead log."""
 
     id: str
-    changes: int  # how many have reached the file; it never falls
+    rows: int  # how many of all studies have reached the file; it never falls
 
 
 class SqliteStorage:
@@ -126,7 +127,8 @@ class SqliteStorage:
 
     def _tables(self, connection: sqlite3.Connection) -> LogTables:
         # The store's id in the file itself may be older than the one in its log only before the first change.
-        return LogTables(connection, self._label, None if self._mark is None else self._mark.id)
+        mark = self._mark
+        return LogTables(connection, self._label, mark and mark.id, base=mark.rows if mark else 0)
 
     def _read(self, action: Callable[[LogTables], Answer]) -> Answer:
         with self._explained(), self._pool.take(self._connect) as connection:
@@ -143,12 +145,9 @@ class SqliteStorage:
             self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
             try:
                 self._check()
-                self._refuse_triggers(connection)
                 before = connection.total_changes
                 yield self._tables(connection)
                 if connection.total_changes > before:
-                    connection.execute(_COUNT, (self._mark.changes if self._mark else 0,))
-                    self._check()
                     self._commit(connection)
                     self._check()  # nothing is acknowledged that went to a file that is gone
             finally:
@@ -163,14 +162,6 @@ class SqliteStorage:
             if _code(error) in UNDONE:
                 raise
             raise AnswerLostError(str(self._explain(error)).removesuffix(" Nothing was written.")) from error
-
-    def _refuse_triggers(self, connection: sqlite3.Connection) -> None:
-        if found := connection.execute(_TRIGGER).fetchone():
-            raise damaged(
-                self._label,
-                f"it has a trigger, {printable(str(found[0]))!r}, which could drop or change what is "
-                "written: remove it with DROP TRIGGER",
-            )
 
     def _patiently(self, action: Callable[[], Answer]) -> Answer:
         """Try until no other process is in the way."""
@@ -192,8 +183,14 @@ class SqliteStorage:
         # Also a reader: where it may, SQLite tidies its files away when the last connection is closed.
         connection = self._open("rw")
         try:
-            for statement in (*settings, "SELECT 1 FROM sqlite_master LIMIT 1"):
-                self._patiently(functools.partial(connection.execute, statement))
+            for statement in (*settings, _TRIGGER):
+                found = self._patiently(functools.partial(connection.execute, statement)).fetchone()
+            if found and not self._read_only:
+                raise damaged(
+                    self._label,
+                    f"it has a trigger, {printable(str(found[0]))!r}, which could drop or change what is "
+                    "written: remove it with DROP TRIGGER",
+                )
         except BaseException as error:
             connection.close()
             # Readers make files beside a store. Where they may not, and there are none, nobody is writing.
@@ -224,7 +221,7 @@ class SqliteStorage:
         mark = self._look()
         if mark is None or mark.id != self._mark.id:
             raise self._replaced("another store was copied over it")
-        if mark.changes < self._mark.changes:
+        if mark.rows < self._mark.rows:
             raise self._replaced("an earlier state of it was copied over it")
         self._file, self._mark = found, mark
 
@@ -243,8 +240,8 @@ class SqliteStorage:
         for look in range(LOOKS):
             with closing(self._without_log()) as connection:
                 try:
-                    found = connection.execute("SELECT id, changes FROM noisewise_store").fetchone()
-                    return Mark(str(found[0]), int(found[1]))
+                    id, rows = connection.execute(_MARK).fetchone()
+                    return Mark(str(id), int(rows))
                 except (sqlite3.Error, TypeError, ValueError):
                     time.sleep(BETWEEN if look < LOOKS - 1 else 0.0)
         return None
@@ -281,11 +278,11 @@ class SqliteStorage:
                 if mark is None:
                     raise damaged(self._label, "it does not say which store it is", "damaged or truncated")
                 return mark
-            id, changes, base = there
+            id, rows, base = there
             if mark is None:  # a checkpoint was cut off in the middle, and the log will repeat it
                 return Mark(id, base)
-            # The log was begun when `base` changes were in the file, which may have got more from it since.
-            if id == mark.id and base <= mark.changes <= changes:
+            # The log was begun when `base` rows were in the file, which may have got more from it since.
+            if id == mark.id and base <= mark.rows <= rows:
                 return mark
             time.sleep(BETWEEN if look < LOOKS - 1 else 0.0)  # somebody may be writing
         raise StoreChangedError(
@@ -302,10 +299,12 @@ class SqliteStorage:
         except FileNotFoundError:
             return None
         with closing(self._open("ro")) as connection:
-            query = "SELECT id, changes, base FROM noisewise_store"
             try:
-                id, changes, base = self._patiently(lambda: connection.execute(query).fetchone())
-                return str(id), int(changes), int(base)
+                id, rows = self._patiently(lambda: connection.execute(_MARK).fetchone())
+                # Every change writes the line of a study, so what it says comes from the log.
+                last = self._patiently(lambda: connection.execute(_BASE).fetchone())
+                id, base = last or (id, 0)
+                return str(id), int(rows), int(base)
             except sqlite3.Error as error:
                 if _code(error) in (*IN_THE_WAY, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
                     raise

@@ -1,8 +1,9 @@
 """The tables that hold logs, in plain SQL that SQLite and PostgreSQL both understand, and their connections.
 
-`noisewise_store` has one line: the version of the tables, a random id, a hash over the list of studies (the
-roll), and two counters that only SQLite needs. `noisewise_studies` has one line per study, with the number
-and hash of its last row, so that rows missing at the end are noticed. `noisewise_log` has the rows.
+`noisewise_store` has one line: the version of the tables, a random id, and a hash over the list of studies
+(the roll). `noisewise_studies` has one line per study, with the number and hash of its last row, so that rows
+missing at the end are noticed, the id of the store that wrote it, and a number that only SQLite needs.
+`noisewise_log` has the rows.
 """
 
 import os
@@ -11,18 +12,17 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from noisewise.study.stores.protocol import DamagedError, Row, StoreChangedError, refuse_taken, unknown
 
 #: The version of the tables that this noisewise reads and writes.
-VERSION = 4
+VERSION = 5
 STORE = "noisewise_store"
 SCHEMA = (
-    "CREATE TABLE noisewise_store (version INTEGER NOT NULL, id TEXT NOT NULL, roll {bytes} NOT NULL, "
-    "changes BIGINT NOT NULL, base BIGINT NOT NULL)",
+    "CREATE TABLE noisewise_store (version INTEGER NOT NULL, id TEXT NOT NULL, roll {bytes} NOT NULL)",
     "CREATE TABLE noisewise_studies (study INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
-    "number INTEGER NOT NULL, head {bytes} NOT NULL)",
+    "number INTEGER NOT NULL, head {bytes} NOT NULL, store TEXT NOT NULL, base BIGINT NOT NULL)",
     "CREATE TABLE noisewise_log (study INTEGER NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, "
     "record {bytes} NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY (study, number)){by_key}",
 )
@@ -35,27 +35,22 @@ _HEAD = "SELECT number, head, id FROM noisewise_studies, noisewise_store WHERE s
 _READ = "SELECT number, id, record, hash FROM noisewise_log WHERE study = ? AND number >= ? ORDER BY number"
 _PAGE = _READ.replace("ORDER", "AND number <= ? ORDER")
 _INSERT = "INSERT INTO noisewise_log (study, number, id, record, hash) VALUES (?, ?, ?, ?, ?)"
-_NEW_STORE = "INSERT INTO noisewise_store (version, id, roll, changes, base) VALUES (?, ?, ?, 0, 0)"
-_NEW_STUDY = "INSERT INTO noisewise_studies (study, name, number, head) VALUES (?, ?, ?, ?)"
-_MOVE = "UPDATE noisewise_studies SET number = ?, head = ? WHERE study = ? AND number = ?"
+_NEW_STORE = "INSERT INTO noisewise_store (version, id, roll) VALUES (?, ?, ?)"
+_NEW_STUDY = (
+    "INSERT INTO noisewise_studies (study, name, number, head, store, base) VALUES (?, ?, ?, ?, ?, ?)"
+)
+_MOVE = (
+    "UPDATE noisewise_studies SET number = ?, head = ?, store = ?, base = ? "
+    "WHERE study = ? AND number = ? AND (SELECT id FROM noisewise_store) = ?"
+)
 _RENAME = "UPDATE noisewise_studies SET name = ? WHERE study = ?"
 _SEAL = "UPDATE noisewise_store SET roll = ?"
-#: Connections that wait to be used again, at most.
+#: Idle connections that are kept, at most.
 IDLE = 5
 
 Connection = TypeVar("Connection")
 #: Connections that a forked child has from its parent: closing one would meddle with the parent's.
 _NOT_OURS: list[Any] = []
-
-
-class Cursor(Protocol):
-    """What the tables need of a database driver."""
-
-    def execute(self, statement: Any, values: Any = ..., /) -> Any:
-        """Run a statement."""
-
-    def executemany(self, statement: Any, values: Any, /) -> Any:
-        """Run a statement once for each set of values."""
 
 
 class LogTables:
@@ -66,10 +61,13 @@ class LogTables:
         label: How messages call the store.
         id: The store's, where it is known; `StoreChangedError` if it is another one.
         marks: How the driver writes the place of a value.
+        base: What to write down with every change.
     """
 
-    def __init__(self, cursor: Cursor, label: str, id: str | None = None, marks: str = "?") -> None:
-        self._cursor, self._label, self._id, self._marks = cursor, label, id, marks
+    def __init__(
+        self, cursor: Any, label: str, id: str | None = None, marks: str = "?", base: int = 0
+    ) -> None:
+        self._cursor, self._label, self._id, self._marks, self._base = cursor, label, id, marks, base
 
     def make(self, **types: str) -> None:
         """Make the tables of an empty store."""
@@ -110,7 +108,7 @@ class LogTables:
         studies = self.studies()
         refuse_taken(name, studies)
         study = max(studies.values(), default=0) + 1
-        self.run(_NEW_STUDY, study, name, rows[-1].number, rows[-1].hash)
+        self.run(_NEW_STUDY, study, name, rows[-1].number, rows[-1].hash, self._id, self._base)
         self._insert(study, rows)
         self._seal()
 
@@ -141,11 +139,17 @@ class LogTables:
             raise damaged(self._label, f"its log {study} does not end with event {number}, as it should")
         return rows if last is None else [row for row in rows if row.number <= last]
 
+    def rows(self, study: int, first: int) -> list[Row]:
+        """All rows from a number on, for a caller who will `append`, which compares the last one."""
+        return list(map(Row._make, self.run(_READ, study, first)))
+
     def append(self, study: int, rows: Sequence[Row]) -> None:
         """Add rows at the end."""
         self._insert(study, rows)
-        before = rows[0].number - 1
-        if self.run(_MOVE, rows[-1].number, rows[-1].hash, study, before).rowcount != 1:
+        last, before = rows[-1], rows[0].number - 1
+        moved = self.run(_MOVE, last.number, last.hash, self._id, self._base, study, before, self._id)
+        if moved.rowcount != 1:
+            self.read(study, before, before)  # another store is refused here
             raise damaged(self._label, f"its log does not end with event {before}")
 
     def _seal(self) -> None:
@@ -177,14 +181,14 @@ class LogTables:
 
 
 class LogTransaction:
-    """One log within a transaction of the database."""
+    """One log in a transaction of the database."""
 
     def __init__(self, tables: LogTables, study: int) -> None:
         self._tables, self._study = tables, study
 
     def read(self, first: int) -> list[Row]:
         """All rows from this number on."""
-        return self._tables.read(self._study, first)
+        return self._tables.rows(self._study, first)
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add rows at the end."""
@@ -199,11 +203,7 @@ class ConnectionPool(Generic[Connection]):
         usable: Whether one that met an error can be used again.
     """
 
-    def __init__(
-        self,
-        close: Callable[[Connection], None],
-        usable: Callable[[Connection], bool],
-    ) -> None:
+    def __init__(self, close: Callable[[Connection], None], usable: Callable[[Connection], bool]) -> None:
         self._close, self._usable = close, usable
         self._free: deque[Connection] = deque()
         self._owner = os.getpid()
@@ -211,9 +211,7 @@ class ConnectionPool(Generic[Connection]):
     @contextmanager
     def take(self, connect: Callable[[], Connection]) -> Iterator[Connection]:
         """A connection for one operation; ``connect`` opens one if none is free."""
-        if self._owner != os.getpid():
-            _NOT_OURS.extend(self._free)
-            self._free, self._owner = deque(), os.getpid()
+        self._leave_parents()
         try:
             connection = self._free.pop()
         except IndexError:
@@ -223,25 +221,27 @@ class ConnectionPool(Generic[Connection]):
             yield connection
             whole = True
         finally:
-            if owner == os.getpid() and len(self._free) < IDLE and (whole or self._usable(connection)):
+            if owner != os.getpid():  # forked while it was in use
+                _NOT_OURS.append(connection)
+            elif len(self._free) < IDLE and (whole or self._usable(connection)):
                 self._free.append(connection)
             else:
-                self._end(connection, owner)
+                self._close(connection)
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that are not in use."""
+        self._leave_parents()
         while self._free:
-            self._end(self._free.pop(), self._owner)
+            self._close(self._free.pop())
 
-    def _end(self, connection: Connection, owner: int) -> None:
-        if owner == os.getpid():
-            self._close(connection)
-        else:
-            _NOT_OURS.append(connection)
+    def _leave_parents(self) -> None:
+        if self._owner != os.getpid():
+            _NOT_OURS.extend(self._free)
+            self._free, self._owner = deque(), os.getpid()
 
 
 def damaged(label: str, how: str, what: str = "damaged") -> DamagedError:
-    """What is there does not fit together."""
+    """The refusal of a store whose contents do not fit together."""
     return DamagedError(
         f"{label} is {what}: {how}. Nothing was changed; restore a backup, or rebuild it from an exported "
         "log."

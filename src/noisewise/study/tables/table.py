@@ -28,8 +28,11 @@ class UndecidedError(ValueError):
 
     exit_code = 4
 
-    def __init__(self, table: "Table", argument: str = "roles") -> None:
-        lines = [f"  {k}. {one}\n     {one.said(argument)}" for k, one in enumerate(table.readings, 1)]
+    def __init__(self, table: "Table", flags: bool = False) -> None:
+        lines = [
+            f"  {k}. {one}\n     {one.flags if flags else one.said}"
+            for k, one in enumerate(table.readings, 1)
+        ]
         super().__init__("\n".join([f"{table.question} Say one of these:", *lines]))
         self.table = table
 
@@ -122,14 +125,13 @@ class Reading:
             if role not in ("where", "features", "n") and not (role == "value" and names == melted)
         }
 
-    def said(self, argument: str) -> str:
-        """What to say to get exactly this reading: flags, or the argument of a function."""
-        if argument == "flags":
-            return self.flags
+    @property
+    def said(self) -> str:
+        """The arguments that give exactly this reading."""
         roles = {role: names[0] if len(names) == 1 else names for role, names in self.stated.items()}
         where = [f"where={name!r}" for name in self.roles.get("where", ())]
         n = [f"`n={self._n or 'HOW_MANY'}`"] if self.needs_n else []
-        return ", ".join([f"{argument}={roles!r}", *where, *n])
+        return ", ".join([f"roles={roles!r}", *where, *n])
 
     @property
     def needs_n(self) -> bool:

@@ -11,13 +11,12 @@ class Wording(NamedTuple):
     command: bool
     form: bool = False
     choosing: bool = False  # a command without flags of its own for layouts and missing error bars
-    creating: bool = False  # `create_study`, which says `roles=` where `tell_many` says `map=`
 
     def map(self, columns: Mapping[str, str]) -> str:
         """Which column is what."""
         if self.command:
             return "--map " + shlex.quote(",".join(f"{name}={column}" for name, column in columns.items()))
-        return f"`{'roles' if self.creating else 'map'}={dict(columns)!r}`"
+        return f"`roles={dict(columns)!r}`"
 
     def ignore(self, *columns: str) -> str:
         """Columns that are not used, on purpose."""
@@ -54,9 +53,8 @@ class Wording(NamedTuple):
     @property
     def called_map(self) -> str:
         """The argument that says which column is what."""
-        return "--map" if self.command else "`roles`" if self.creating else "`map`"
+        return "--map" if self.command else "`roles`"
 
 
 CHOOSING = Wording(command=True, choosing=True)
-CREATING = Wording(command=False, creating=True)
 PYTHON, COMMAND, FORM = Wording(command=False), Wording(command=True), Wording(command=False, form=True)

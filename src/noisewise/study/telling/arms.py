@@ -131,7 +131,10 @@ def _variances(
     allowed = 2.0 * (DISAGREEMENT * squares.max() + rounding.se * math.sqrt(squares.max()))
     most = float(np.abs(off).max())
     if most > max(allowed, 0.0 if known else NEARLY * float(squares.max())):
-        raise ValueError(_disagreeing_errors(study, rows, equations, right))
+        raise ValueError(
+            f"study {printable(study)!r}: the standard errors of its {listed_rows(rows)} do not belong to "
+            "one set of arms: each se² must be the sum of the variances of two. Look for a wrong one."
+        )
     if most > allowed:
         part = percent(most / float(squares.max()), 1)
         notes.append(
@@ -161,7 +164,13 @@ def _values(
     rounded = min(1.5 * rounding.value, COARSEST * error)
     allowed = DISAGREEMENT * error + rounded + 1e-9 * float(np.abs(value).max())
     if abs(off[worst]) > max(allowed, NEARLY * error):
-        raise ValueError(_disagreeing_values(study, rows, design, value, worst))
+        row = rows[worst]
+        raise ValueError(
+            f"study {printable(study)!r}: its differences do not add up: {printable(row.one)} - "
+            f"{printable(row.other)} in row {row.row} contradicts "
+            f"{listed_rows([o for o in rows if o != row])}. "
+            "Look for a wrong number or sign; rows of different studies need different names of the study."
+        )
     if abs(off[worst]) > min(allowed, NEARLY * error + 1e-9 * float(np.abs(value).max())):
         notes.append(
             f"Study {printable(study)}: the differences of its {listed_rows(rows)} add up only to within "
@@ -238,50 +247,4 @@ def _check_variances(
         f"{number(float(found[least]))}, and each se² must be the sum of the variances of two arms. Look for "
         "a wrong standard error, give more digits, or give the arms instead of their differences "
         f"({words.layout('arms')})."
-    )
-
-
-def _disagreeing_errors(study: str, rows: Sequence[Contrast], equations: Floats, right: Floats) -> str:
-    return (
-        f"study {printable(study)!r}: the standard errors of its {listed_rows(rows)} do not belong to one "
-        f"set of arms: each se² must be the sum of the variances of two. {_would_fit(rows, equations, right)}"
-    )
-
-
-def _would_fit(rows: Sequence[Contrast], equations: Floats, right: Floats) -> str:
-    """Which standard errors would let all others agree, as far as one of them is to blame."""
-    found = []
-    for at, row in enumerate(rows):
-        others = np.arange(right.size) != at
-        variances = np.linalg.lstsq(equations[others], right[others], rcond=None)[0]
-        off = float(np.abs(equations[others] @ variances - right[others]).max())
-        square = float(equations[at] @ variances)
-        if square > 0.0:
-            found.append((off, row.row, f"{number(row.se, 6)} in row {row.row} be {number(square**0.5, 6)}"))
-    least = min((off for off, *_ in found), default=0.0)
-    words = [
-        said
-        for off, _, said in sorted(found, key=lambda one: one[1])
-        if off <= 2.0 * least + 1e-9 * right.max()
-    ]
-    return f"They would if {' or '.join(words[:3])}." if words else ""
-
-
-def _disagreeing_values(
-    study: str, rows: Sequence[Contrast], design: Floats, value: Floats, worst: int
-) -> str:
-    """Say what the other rows make of the difference that is furthest off."""
-    others = np.arange(len(rows)) != worst
-    means = np.linalg.lstsq(design[others], value[others], rcond=None)[0]
-    row = rows[worst]
-    turned = 1.0 if value[worst] == row.value else -1.0
-    beside = turned * float(design[worst] @ means)
-    if abs(beside) < 1e-12 * float(np.abs(value).max()):
-        beside = 0.0  # but for the last digits of its parts
-    rest = [other for other in rows if other is not row]
-    return (
-        f"study {printable(study)!r}: its differences do not add up: {printable(row.one)} - "
-        f"{printable(row.other)} is {number(row.value, 6)} in row {row.row}, and {number(beside, 6)} by way "
-        f"of {listed_rows(rest)}. Look for a wrong number or sign; rows of different studies need different "
-        "names of the study."
     )

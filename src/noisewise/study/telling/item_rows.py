@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from noisewise.core.blocks import Floats
 from noisewise.core.checks import nearest
 from noisewise.core.text import check_texts, composed, printable
-from noisewise.study.log.item_order import told_in, why_not_next
-from noisewise.study.log.items import ROUNDING, ItemAnswers
+from noisewise.study.log.items import ROUNDING, ItemAnswers, told_in, why_not_next
 from noisewise.study.log.looks import is_once
 from noisewise.study.log.state import State
 from noisewise.study.telling.error_bars import ITEMS

@@ -19,7 +19,7 @@ from noisewise.core.checks import AMOUNT, VALUE, check_choice, nearest
 from noisewise.core.remarks import warn
 from noisewise.core.sequences import MadeOnDemand, without_collector
 from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_texts, counted, printable, some_of
-from noisewise.study.log.events import Event, Happened
+from noisewise.study.log.events import MANY, TABLE, Event, Happened
 from noisewise.study.log.jobs import TOLD, Job
 from noisewise.study.log.log import Log
 from noisewise.study.log.specification import ERROR_BARS, Specification
@@ -227,9 +227,12 @@ class Taken(MadeOnDemand[Measurement]):
     def happened(self) -> Happened:
         """All that happens: what is known is noted, then corrections, then new measurements."""
         known = [] if self.skipped is None else [("skip", {"measurements": self.skipped})]
+        new: Happened = _Tells(self)
+        if isinstance(self.bodies, PlainRows) and len(self) >= MANY and not self.fates.notes:
+            new = self.bodies.tables(self.fates.fresh) or new
         if not self.corrections and not known:
-            return _Tells(self)
-        return [*known, *(("amend", body) for body in self.corrections), *_Tells(self)]
+            return new
+        return [*known, *(("amend", body) for body in self.corrections), *new]
 
     def body(self, at: int) -> Body:
         """The content of a new measurement."""
@@ -389,6 +392,29 @@ class PlainRows(MadeOnDemand[Body]):
         if "key" not in body:
             body["row"] = place + 1  # what names it instead: see `known_rows`
         return body
+
+    def tables(self, places: Sequence[int]) -> Happened | None:
+        """Events with some of the rows in columns; None if some of them say more than others."""
+        texts = [name for name in _TEXTS if name in self._columns]
+        if any(None in self._columns[name] for name in texts):
+            return None
+        return [
+            ("table", {"columns": self._contents(places[first : first + TABLE], texts)})
+            for first in range(0, len(places), TABLE)
+        ]
+
+    def _contents(self, places: Sequence[int], texts: list[str]) -> dict[str, list[Any]]:
+        at, columns = np.asarray(places), self._columns
+        sigma = self._sigma[at].tolist()
+        found: dict[str, list[Any]] = {
+            "option": [columns["option"][place] for place in places],
+            "value": self.value[at].tolist(),
+            "kind": [KNOWN] * len(places),
+            "sigma": sigma,
+            "shown": sigma,
+        }
+        found |= {name: [columns[name][place] for place in places] for name in texts}
+        return found if "key" in found else found | {"row": (at + 1).tolist()}
 
 
 def _plain_rows(state: State, table: Table) -> PlainRows | None:
@@ -821,7 +847,7 @@ def _understood(log: Log, measurements: Any, unknown: str, reading: dict[str, An
     from noisewise.study.telling.understanding import check_reading, understand
 
     check_reading(reading, "tell_many")
-    settled = reading.get("map") or reading.get("layout")  # then columns may be left over
+    settled = reading.get("roles") or reading.get("layout")  # then columns may be left over
     others = () if settled else described_columns(log.specification)
     understood = understand(measurements, others=others, **reading)
     _check_unit(log.specification.unit, understood)

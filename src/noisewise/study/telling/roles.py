@@ -1,6 +1,6 @@
 """Which column of a table is what: the roles that a column can have, one entry for each.
 
-This is the only place that lists them. What a new entry gets by being here: a name for ``map`` and ``--map``,
+This is the only place that lists them. A new entry gets a name for ``roles`` and ``--map``,
 a column of that name in tables, cells that are read by its kind, a line in what a dry run shows.
 """
 

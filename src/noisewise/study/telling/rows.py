@@ -62,10 +62,10 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
             f"{where}{job.id} asks for {len(job.items)} items: tell `items={{{job.items[0]!r}: ...}}` (or a "
             "table with a column item); a number without error bar says nothing about them."
         )
-    if question.items is not None and kind == NONE:
+    if state.begins_with_items:
         raise ValueError(
-            f"{where}this study measures options on its items: tell `items={{...}}` (or a table with a "
-            "column item); a number without error bar says nothing about them. Others need `se=`."
+            f"{where}this study compares options by their answers to the same items: give `items={{...}}` "
+            "(or a table with a column item). Other measurements need another study."
         )
     if question.measure is not None and kind not in SUITED[question.measure][0]:
         raise ValueError(f"{where}this study measures {question.measure}: {SUITED[question.measure][1]}.")

@@ -56,10 +56,9 @@ BESIDE = ("key", "by", "note", "at", "cost", "job", "instrument")
 LITERAL = ("values", "se_up", "se_down", "arm", "level", "job")
 
 
-class HowToRead(TypedDict, total=False):
-    """What a person can say about a table."""
+class HowToBegin(TypedDict, total=False):
+    """How the table of a new study is read, besides its roles."""
 
-    map: Mapping[str, Any] | None
     ignore: Sequence[str]
     decimal: str | None
     where: str | None
@@ -69,9 +68,15 @@ class HowToRead(TypedDict, total=False):
     counts: str | None
 
 
+class HowToRead(HowToBegin, total=False):
+    """How a table is read."""
+
+    roles: Mapping[str, Any] | None
+
+
 def check_reading(reading: Mapping[str, Any], method: str) -> None:
     """Refuse arguments that a method which reads a table does not have."""
-    known = tuple(HowToRead.__annotations__)
+    known = tuple(HowToRead.__annotations__ | HowToBegin.__annotations__)
     for argument in reading:
         if argument not in known:
             raise TypeError(f"{method}() has no argument {argument!r}.{nearest(argument, known)}")
@@ -165,7 +170,7 @@ def understand(
     source: Any,
     *,
     what: str = "measurements",
-    map: Mapping[str, Any] | None = None,
+    roles: Mapping[str, Any] | None = None,
     ignore: Sequence[str] = (),
     decimal: str | None = None,
     where: str | None = None,
@@ -181,7 +186,7 @@ def understand(
     Args:
         source: A file, a frame, or a mapping of columns.
         what: The argument that it is, for messages.
-        map: Roles to columns; None: columns are called like roles.
+        roles: Roles to columns; None: columns are called like roles.
         ignore: Columns that are not used, on purpose.
         decimal: The decimal sign, ``"."`` or ``","``, where the cells do not settle it.
         where: A column and one of its values; only these rows are read.
@@ -217,12 +222,12 @@ def understand(
         from noisewise.study.telling.trials import understand_trials
 
         gone = [*ignore, *others]
-        return understand_trials(table, layout, dict(map or {}), gone, decimal, counts, words)
+        return understand_trials(table, layout, dict(roles or {}), gone, decimal, counts, words)
     names = [] if table is None else [one for one in table.frame.columns if one not in (*ignore, *others)]
-    if table is None or not is_sheet(names, map):
+    if table is None or not is_sheet(names, roles):
         try:
-            found = _as_a_whole(source, table, map, ignore, decimal, where, n, words, others)
-            stated = {*(map or {})} & {*ERROR_COLUMNS} and not allow_missing_se
+            found = _as_a_whole(source, table, roles, ignore, decimal, where, n, words, others)
+            stated = {*(roles or {})} & {*ERROR_COLUMNS} and not allow_missing_se
             if stated and table is not None and found.frame.height == table.frame.height:
                 with table.placed():
                     _check_errors(found.frame, table, found.sources, words)
@@ -235,10 +240,10 @@ def understand(
             if table is None:
                 is_table = split_sheet(str(source))[0].suffix.lower() in ENDINGS
                 raise (problem if is_table and problem else reason) from None
-            lists = map is not None and any(not isinstance(column, str) for column in map.values())
-            if lists or (map is None and not has_names(table.frame.columns)):
+            lists = roles is not None and any(not isinstance(column, str) for column in roles.values())
+            if lists or (roles is None and not has_names(table.frame.columns)):
                 raise
-    return _declared(table, map, ignore, decimal, allow_missing_se, words, others)
+    return _declared(table, roles, ignore, decimal, allow_missing_se, words, others)
 
 
 def is_sheet(columns: Sequence[str], map: Mapping[str, Any] | None) -> bool:
@@ -450,14 +455,13 @@ def _as_a_whole(
     beside = {role: names[0] for role, names in said.items() if role in BESIDE}
     roles = {role: names for role, names in said.items() if role not in beside and names != ["-"]}
     left_out = [*ignore, *(name for role, names in said.items() if names == ["-"] for name in [role])]
-    argument = "flags" if words.command else "roles" if words.creating else "map"
     if plain is not None:
         source = plain.grids or plain.frame
     table = read_table(
         source, roles=roles, where=where, n=n, decimal=decimal, ignore=[*left_out, *others, *beside.values()]
     )
     if table.kind != "read":
-        raise UndecidedError(table, argument)
+        raise UndecidedError(table, flags=words.command)
     reading = table.only
     if sheets := [note for note in table.notes if note.startswith("other sheets")]:
         raise ValueError(f"The workbook has several sheets that may be meant ({sheets[0]}); say which.")

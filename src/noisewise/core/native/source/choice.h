@@ -132,14 +132,20 @@ static int64_t first_best(const double *values, const double *squared_widths, co
     return first_near(values, allowed, n, winner, TIE * sqrt(squared_widths[winner]));
 }
 
+/* The best under a draw from the posterior. */
+static int64_t best_of_draw(const DenseModel *model, Layout layout, const double *normals, double scale,
+                            const Flag *allowed)
+{
+    perturbed_means(model, layout, normals, scale, model->scratch.at);
+    return first_best(model->scratch.at, model->squared_widths.at, allowed, model->means.size);
+}
+
 /* The best under the first draw from the posterior that disagrees with the leader; -1 if all agree. */
 static int64_t first_other(const DenseModel *model, Layout layout, const double *draws, int64_t k, const Flag *allowed,
                            int64_t leader)
 {
-    const int64_t n = model->means.size, dim = model->pivots.size;
     for (int64_t j = 0; j < k; j++) {
-        perturbed_means(model, layout, draws + j * dim, 1.0, model->scratch.at);
-        const int64_t best = first_best(model->scratch.at, model->squared_widths.at, allowed, n);
+        const int64_t best = best_of_draw(model, layout, draws + j * model->pivots.size, 1.0, allowed);
         if (best != leader) return best;
     }
     return -1;

@@ -50,6 +50,7 @@ squared_covariances(model, layout, rows rivals[k], length k, row action, floats 
 squared_covariances_independent(independent, rows rivals[k], length k, row action, floats weights[k],
     new out[n])
 perturbed_means(model, layout, floats normals[dim], float scale, new out[n])
+int best_of_draw(model, layout, floats normals[dim], float scale, mask allowed[n])
 int first_other(model, layout, floats draws[k, dim], length k, mask allowed[n], row leader) work(k)
 spread(model, new out[dim, dim])
 covariance(model, new out[dim, dim])
