@@ -179,9 +179,11 @@ def measurements(request: Request, study: str) -> HTMLResponse:
 
 def _told_in_words(first: str, many: str) -> str:
     if not (first.startswith("m-") and first[2:].isdecimal() and len(first) < 20):
-        return "Nothing new was told." if many == "0" else ""
+        return "Nothing new was recorded." if many == "0" else ""
     several = many.isdecimal() and len(many) < 12 and int(many) > 1
-    return f"{int(many):,} measurements were told, from {first} on." if several else f"{first} was told."
+    return (
+        f"{int(many):,} measurements were recorded, from {first} on." if several else f"{first} was recorded."
+    )
 
 
 def _slips_in(study: Study, told: str) -> list[str]:
