@@ -21,7 +21,7 @@ _Floats = NDArray[np.float64]
 
 
 class GrowingOrder:
-    """The places of some rows, sorted by group and then by value; equal rows stand in any order.
+    """The places of some rows, sorted by group and then by value; equal rows are in any order.
 
     Args:
         group: Of each row, (N,), none below 0.

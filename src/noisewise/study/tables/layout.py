@@ -129,6 +129,11 @@ def layout_of(grid: Grid, decimal: str | None = None, least: int = 2) -> Layout:
             low.said, high.said = {"lo": "ci"}, {"hi": "ci"}
     for c in halves:  # an interval of one number is half of it
         c.said = c.said if c.says("lo", "hi") else {**c.said, "moe": c.said["ci"]}
+    for one, other in (("lo", "hi"), ("hi", "lo")):
+        ends = [c for c in columns if {*c.said} == {one}]
+        if len(ends) > 1 and not any(c.says(other) for c in columns):  # LB is a leaderboard as well
+            for c in ends:
+                c.said = {}
     largest = any({"max", "maximum"} & {*words_of(c.name)} for c in columns)
     for c in columns:
         words = words_of(c.name)

@@ -466,7 +466,8 @@ def _family(columns: list[Column]) -> list[Column]:
             rests = [" ".join(w for w in words_of(c.name) if w != word) for c in ones]
             says = {role for rest in rests for role in said_by(rest)[0]}
             nested = not says and all(re.match(r"[^\W_]+[./]", c.name) for c in ones)  # scores.gpt
-            if nested or not ({*said_by(word)[0]} | says - {"quantile", "rate"}) & never:
+            lettered = rests == [chr(ord("a") + k) for k in range(len(rests))]  # price_a, price_b
+            if nested or lettered or not ({*said_by(word)[0]} | says - {"quantile", "rate"}) & never:
                 best = max(best, ones, key=len)
     return best
 

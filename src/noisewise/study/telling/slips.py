@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisewise.core.blocks import Floats
 from noisewise.core.text import number
@@ -29,6 +30,11 @@ ALIKE, BEYOND, FEW = 10.0, 30.0, 4
 #: Measurements among which the same one is looked for.
 RECENT = 1000
 _BARRED = (KINDS.index(KNOWN), KINDS.index(COUNTS))
+_ITEMS = KINDS.index(ITEMS)
+
+
+def _are_barred(kinds: Codes) -> NDArray[np.bool_]:
+    return (kinds == _BARRED[0]) | (kinds == _BARRED[1])
 
 
 def slips_in(state: State, place: int, written: Any = None) -> list[str]:
@@ -42,17 +48,17 @@ def slips_in(state: State, place: int, written: Any = None) -> list[str]:
     body, all_of = state.told[place - 1], state.measurements
     if body["kind"] == ITEMS or not all_of.is_live(place):
         return []
-    plus = all_of.column("plus", place)
-    rows = np.flatnonzero(plus[:-1] == plus[-1])
-    for name in ("minus", "block"):
-        column = all_of.column(name, place)
-        rows = rows[column[rows] == column[-1]]
-    live, kinds = all_of.column("live", place), all_of.column("kind", place)
-    rows = rows[(live[rows] > 0) & (kinds[rows] != KINDS.index(ITEMS))]
+    plus, live = all_of.column("plus", place), all_of.column("live", place)
+    minus, block = all_of.column("minus", place), all_of.column("block", place)
+    here = (plus == plus[-1]) & (live > 0) & (minus == minus[-1]) & (block == block[-1])
+    here[-1] = False
+    rows, kinds = here.nonzero()[0], all_of.column("kind", place)
+    if (kinds[rows] == _ITEMS).any():
+        rows = rows[kinds[rows] != _ITEMS]
     values, value, shown = all_of.column("value", place)[rows], body["value"], body.get("shown")
-    barred, sigma = np.isin(kinds[rows], _BARRED), body["sigma"] if kinds[-1] in _BARRED else None
+    barred, sigma = _are_barred(kinds[rows]), body["sigma"] if kinds[-1] in _BARRED else None
     said = []
-    same = rows[(values == value) & (rows >= place - 1 - RECENT)].tolist()
+    same = [at for at in rows[values == value].tolist() if at >= place - 1 - RECENT]
     if shown is not None and body["kind"] != COUNTS and shown in (state.told[at].get("shown") for at in same):
         said.append(
             "was told before, with the same value and error bar. If it is the same measurement, void one of "
@@ -70,7 +76,7 @@ def slips_in(state: State, place: int, written: Any = None) -> list[str]:
     if sigma is None and body["kind"] == NONE:
         said += _without_error_bar(state, kinds[:-1][live[:-1] > 0])
     pair = PLUS_MINUS.match(written) if sigma is not None and isinstance(written, str) else None
-    if pair and not np.isin(kinds[:-1][live[:-1] > 0], _BARRED).any():
+    if pair and not _are_barred(kinds[:-1][live[:-1] > 0]).any():
         said.append(
             f"was read as a value with its standard error. If {pair[2]} is the standard deviation of n "
             f"readings, amend it with `sd={pair[2]}` and `n=`."
@@ -80,7 +86,7 @@ def slips_in(state: State, place: int, written: Any = None) -> list[str]:
 
 def _unlike_all(all_of: Measurements, place: int, value: float) -> list[str]:
     """Whether the first value of an option is of another size than those of all others."""
-    count = (all_of.column("live", place) > 0) & (all_of.column("kind", place) != KINDS.index(ITEMS))
+    count = (all_of.column("live", place) > 0) & (all_of.column("kind", place) != _ITEMS)
     count &= all_of.column("minus", place) == NOBODY
     sizes = np.abs(all_of.column("value", place)[:-1][count[:-1]])
     if sizes.size < FEW or not 0.0 < sizes.max() < ALIKE * sizes.min():
@@ -95,7 +101,7 @@ def _unlike_all(all_of: Measurements, place: int, value: float) -> list[str]:
 
 
 def _without_error_bar(state: State, kinds: Codes) -> list[str]:
-    if not np.isin(kinds, _BARRED).any() or has_own_scatter(state):
+    if not _are_barred(kinds).any() or has_own_scatter(state):
         return []
     if np.count_nonzero(kinds == KINDS.index(NONE)) >= LEAST_FREEDOM:
         return []

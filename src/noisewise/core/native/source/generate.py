@@ -236,7 +236,7 @@ def free_lengths(known: set[str], part: Part, place: str, miss: str) -> Iterator
         if length.isidentifier() and length.islower() and length not in known:
             known.add(length)
             yield f"const int64_t {length} = length_of({place}, {len(part.shape)}, {axis});"
-            # A table of vertices may have no columns: then its row stands for nothing.
+            # A table of vertices may have no columns: then its row is empty.
             yield f"if ({length} {'<' if length.endswith('columns') else '<='} 0) {miss}"
 
 
