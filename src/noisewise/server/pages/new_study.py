@@ -17,10 +17,9 @@ from noisewise.server.answers import name_in_path
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.pages.changes import REFUSED, read_handed_in
 from noisewise.server.pages.fields import fields_for, refuse_empty, said_in, sentence_of, text_in
-from noisewise.server.pages.overview import suggestions
+from noisewise.server.pages.overview import question_of, suggestions
 from noisewise.server.pages.rendering import rendered
 from noisewise.server.pages.shown import studies_of
-from noisewise.server.pages.studies import question_of
 from noisewise.server.pages.tables import (
     OF_READERS,
     ROLES_OFFERED,
