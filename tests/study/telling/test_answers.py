@@ -108,11 +108,6 @@ def test_bad_blocks_and_probes_are_refused(arguments, sentence):
 # ---- what is told wins
 
 
-def test_another_block_than_the_one_asked_for_may_be_told():
-    study, (job,) = asked({"option": "A", "block": "Tue"})
-    assert study.tell(job, 1.0, se=0.1, block="Wed").block == "Wed"
-
-
 def test_the_first_answer_names_the_new_block_of_those_asked_together():
     study, jobs = asked(*({"option": name, "together": "ask-1"} for name in "ABC"))
     sentence = r"ask-2 is meant for a new block, not named yet: say `block=` \(the day"

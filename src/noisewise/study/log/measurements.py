@@ -153,7 +153,7 @@ class Measurements:
 
         It is a view, which must be gone before the next measurement is entered.
         """
-        column = self._live if name == "live" else (self._whole | self._real)[name]
+        column = self._live if name == "live" else self._whole.get(name) or self._real[name]
         return np.frombuffer(column, dtype=column.typecode, count=count)
 
     def is_live(self, number: int) -> bool:

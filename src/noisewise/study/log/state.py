@@ -38,7 +38,7 @@ from noisewise.study.log.measurements import NOBODY, Contents, Measurements, Tol
 from noisewise.study.log.model_choice import SIZES, ModelChoice, choose_model
 from noisewise.study.log.specification import ANY_TIME, BLIND, SYMMETRIC, PolicyChoice, Specification
 from noisewise.study.stores.protocol import DamagedError
-from noisewise.study.telling.catalogue import Whitening, whiten
+from noisewise.study.telling.catalogue import Whitening
 from noisewise.study.telling.error_bars import ITEMS, READINGS
 from noisewise.study.telling.items import read_ranges
 
@@ -93,7 +93,7 @@ class State:
         self.index = {option: row for row, option in enumerate(self.ids)}
         self.costs = None if catalogue.costs is None else list(catalogue.costs)
         self.n_first = len(self.ids)
-        self.whitening: Whitening | None = whiten(catalogue) if catalogue.features else None
+        self.whitening: Whitening | None = catalogue.whitening if catalogue.features else None
         self._features: Floats | None = self.whitening.apply(catalogue.values) if self.whitening else None
         self.model = specification.first_model
         self.switched: int | None = None  # measurements that had been told when the model was last changed
