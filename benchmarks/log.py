@@ -75,6 +75,7 @@ def rates(place: Callable[[], str], on_postgres: bool) -> Iterator[Row]:
         name = f"{what}, {processes} processes{', real analysis' if real else ''}"
         name += ", PostgreSQL" if postgres else ""
         yield row(f"{name}: a second", pairs, "rate", least, True, 1.0)
+        yield row(f"{name}: processor time of one", pairs, "used", 1.0 / least, False, 1e6)
         yield Row(f"{name}: lost or doubled", sum(now["wrong"] for now, _ in pairs), "", 0)
         if processes > 1:
             yield row(f"{name}: 99th percentile, ms", pairs, "p99", 1.2, False, 1e3)

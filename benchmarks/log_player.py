@@ -55,13 +55,13 @@ def work(case: dict[str, Any], start: Any, found: Any) -> None:
     if case["what"] == "ask+tell":
         study.ask()  # loads what it needs
     start.wait()
-    end = time.perf_counter() + case["seconds"]
+    end, used = time.perf_counter() + case["seconds"], time.process_time()
     while (began := time.perf_counter()) < end:
         key = f"{os.getpid()}/{len(waits)}"
         asked = {"job": study.ask()[0]} if case["what"] == "ask+tell" else {"option": chance.choice(OPTIONS)}
         study.tell(value=chance.random(), se=0.5, key=key, **asked)
         waits.append(time.perf_counter() - began)
-    found.put(waits)
+    found.put((waits, time.process_time() - used))
 
 
 def rate(case: dict[str, Any]) -> dict[str, float]:
@@ -72,13 +72,15 @@ def rate(case: dict[str, Any]) -> dict[str, float]:
     workers = [fresh.Process(target=work, args=(case, start, found)) for _ in range(case["processes"])]
     for worker in workers:
         worker.start()
-    waits = [found.get() for _ in workers]
+    said = [found.get() for _ in workers]
     for worker in workers:
         worker.join()
-    counts, together = [len(some) for some in waits], sorted(itertools.chain.from_iterable(waits))
+    waits = [some for some, _ in said]
+    counts, together = list(map(len, waits)), sorted(itertools.chain.from_iterable(waits))
     there = nw.load_study(case["place"]).n_measurements
     return {
         "rate": sum(counts) / case["seconds"],
+        "used": sum(used for _, used in said) / sum(counts),
         "p99": together[int(0.99 * len(together))],
         "share": min(counts) / max(counts),
         "wrong": abs(there - sum(counts)),

@@ -35,7 +35,6 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 | `noisewise.policies/1` | `policies`, a list: see below |
 | `noisewise.simulate/1` | `world` (instance, schedule …), `runs` (see below), `left_out`, `written` |
 | `noisewise.design/1` | `options` (a list of `row`, `id`, `weight`), `g_value`, `gap`, `rank`, … |
-| `noisewise.race/1` | `runs` and `written`, as above (`demo --rules`) |
 | `noisewise.demo/1` | `study`, `certificate`, `course` (a list of `measurements`, `bound`, `candidates`), \
 `measurements`, `comparisons`, `uniform`, `written` |
 {fields}

@@ -3,7 +3,7 @@
 import inspect
 from typing import Any
 
-from noisewise.cli.rules import describe_all, facts
+from noisewise.cli.research import describe_all, facts
 
 #: The functions of a rule that make its algorithm, in the order in which they run.
 FUNCTIONS = (

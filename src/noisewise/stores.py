@@ -3,8 +3,7 @@
 from noisewise.client.places import backup_store, find_study, open_store, rebuild_study, verify_log
 from noisewise.study.creation import verify_certificate
 from noisewise.study.log.events import Event
-from noisewise.study.safekeeping.backup import restore_store
-from noisewise.study.safekeeping.verification import Verdict
+from noisewise.study.safekeeping import Verdict, restore_store
 from noisewise.study.stores.protocol import (
     DamagedError,
     LogMovedOnError,

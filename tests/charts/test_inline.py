@@ -36,7 +36,7 @@ def test_a_row_stands_at_per_cents_of_its_cell():
     assert (bar.get("x1"), bar.get("x2")) == ("20.0%", "90.0%")
     assert row.find("svg").get("x") == "50.0%"
     assert [part.get("x1") for part in row.iter("line") if part.get("class") == "edge"] == ["70.0%"]
-    assert set(SHAPES) == {"recommended", "may", "out", "uncertain"}
+    assert set(SHAPES) == {"recommended", "enough", "may", "out", "uncertain"}
     assert ET.fromstring(bar_row(scale, [], "may", 2.5)).find("rect").get("width") == "25.0%"
 
 

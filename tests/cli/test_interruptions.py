@@ -44,7 +44,7 @@ for number in (signal.SIGHUP, signal.SIGTERM):
     signal.signal(number, signal.SIG_DFL)
 
 from noisewise.cli import main
-from noisewise.cli.run_watchdog import Watchdog
+from noisewise.cli.run_children import Watchdog
 from noisewise.study.stores import sqlite
 
 begun, send = Watchdog.begun, sqlite.send_commit

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisewise.cli.run_placeholders import PLAIN, read_template
+from noisewise.cli.run_command import PLAIN, read_template
 
 #: Names that have hurt others.
 NASTY = [

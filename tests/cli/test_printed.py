@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisewise.cli.run_printed import SAID, read_printed
+from noisewise.cli.run_command import SAYABLE, read_printed
 from noisewise.study.running.outcomes import NoResultError
 
 
@@ -70,7 +70,7 @@ WAYS = 'print a number, 12.3(4), 12.3 ± 0.4, or JSON such as {"value": 12.3, "s
         ('{"value": }', "its output ends like JSON and is none (Expecting value"),
         ('{"value": 1, "value": 2}', "('value' appears twice in it)"),
         ('{"value": 1}\n{"value": 2}', "its output has 2 results, '{\"value\":"),
-        ('{"value": 1, "key": "x"}', f"it said 'key', which the run says itself: leave it out ({', '.join(SAID)})"),
+        ('{"value": 1, "key": "x"}', f"it said 'key', which the run says itself: leave it out ({', '.join(SAYABLE)})"),
         ('{"value": 1, "by": "x"}', "it said 'by'"),
         ('{"a":' * 100_000 + "}" * 100_000, "its output ends like JSON and is none"),
         ("\x1b[31mred", "x1b[31mred'"),

@@ -16,7 +16,7 @@ from tests.support.commands import run as typed
 
 import noisewise as nw
 from noisewise.cli.app import main
-from noisewise.cli.run_placeholders import read_template
+from noisewise.cli.run_command import read_template
 
 #: Prints logs, and then the value of an option with its error.
 MEASURE = """#!/bin/sh

@@ -50,7 +50,7 @@ def test_the_mixture_of_a_game_has_the_value_of_the_linear_programme(shape):
     rng = np.random.default_rng(shape)
     for _ in range(20):
         payoffs = rng.standard_normal(shape) * 10 ** rng.uniform(-4, 4)
-        mixture = matrix_game.best_mixture(payoffs)
+        mixture = matrix_game.solve_game(payoffs)
         assert mixture.min() >= 0
         assert mixture.sum() == pytest.approx(1.0)
         rows, n = shape

@@ -21,7 +21,8 @@ def test_no_mixture_of_two_is_better():
         gap, gain = rng.uniform(0.05, 2, n), rng.exponential(size=n) * 10 ** rng.uniform(-3, 1, n)
         allowed = rng.random(n) < 0.8
         allowed[rng.integers(n)] = True
-        one, other, share = best_mixture(gap, gain, allowed)
+        *two, share = best_mixture(gap, gain, allowed)
+        one, other = map(int, two)
         assert allowed[one]
         assert allowed[other]
         ratio = ((1 - share) * gap[one] + share * gap[other]) ** 2

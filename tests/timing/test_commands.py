@@ -68,7 +68,7 @@ def test_a_command_reads_nothing_and_writes_nowhere(capfd):
         (["true"], {}, "at least two"),
         ("true", {}, "at least two"),
         (["true", " "], {}, "must not be empty"),
-        (["true", "true"], {}, "stands there twice; give them names"),
+        (["true", "true"], {}, "is there twice; give them names"),
         (["true", 'echo "a'], {"shell": False}, "cannot be read as a command"),
         (["true", "sleep 1"], {"names": ["a"]}, "as many as commands"),
         (["true", "sleep 1"], {"names": ["a", "a"]}, "each needs one of its own"),

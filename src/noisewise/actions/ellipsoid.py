@@ -164,7 +164,7 @@ def contrast_bound(
 
 
 def tilt_bound(theta: Floats, covariance: Floats, radius: float, origin: Floats) -> float:
-    """The same bound for an origin on the sphere, from how far the parameter can be tilted against it.
+    """Bound the contrast to an origin on the sphere by how far the parameter can be tilted against it.
 
     The best action for a parameter of length ``√(p² + q²)``, p along the origin and q across, is
     ``√(p² + q²) - p`` above the origin: it grows with q and falls with p. Much better than the other bound

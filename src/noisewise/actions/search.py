@@ -7,7 +7,7 @@ import numpy as np
 
 from noisewise.core.blocks import Floats
 
-#: Ascents, each from a start of its own.
+#: Ascents, each from a different start.
 N_STARTS = 64
 #: Sweeps of the relaxation; its bound holds after any number of them, and is tight after enough.
 SWEEPS = 60

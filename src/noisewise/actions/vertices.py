@@ -26,20 +26,11 @@ class Vertices(NamedTuple):
     gray: bool  # whether the right rows are the corners of a box, in the order of binary numbers
 
 
+@verb
 def contrast_values(
     shape: Vertices, theta: Floats, covariance: Floats, radius: float, origin: Floats
 ) -> Floats:
     """``<θ, a - origin> + radius·‖a - origin‖`` at every vertex, (n_left·n_right,)."""
-    values = np.empty(len(shape.left) * len(shape.right))
-    write_contrasts(shape, theta, covariance, radius, origin, values)
-    return values
-
-
-@verb
-def write_contrasts(
-    shape: Vertices, theta: Floats, covariance: Floats, radius: float, origin: Floats, out: Floats
-) -> None:
-    """Write `contrast_values`."""
     cut = shape.left.shape[1]
     left, right = shape.left - origin[:cut], shape.right - origin[cut:]
     values = np.add.outer(left @ theta[:cut], right @ theta[cut:])
@@ -52,7 +43,7 @@ def write_contrasts(
         np.sqrt(np.maximum(squared, 0.0, out=squared), out=squared)
         squared *= radius
         values += squared
-    out[:] = values.ravel()
+    return values.ravel()
 
 
 def take(shape: Vertices, vertex: int, out: Floats) -> None:

@@ -155,7 +155,7 @@ def read_flags(frame: Any, column: str) -> pl.Series:
 
 
 def check_unique(table: pl.DataFrame, column: str) -> None:
-    """Refuse a table in which a name stands twice."""
+    """Refuse a table with a duplicate name."""
     doubles = table.filter(pl.col(column).is_duplicated())
     if not doubles.is_empty():
         raise ValueError(f"Column {column!r} must name each row once; got {doubles[column][0]!r} twice.")
@@ -302,7 +302,7 @@ def round_below(value: float) -> float:
 
 
 def plain(value: float) -> str:
-    """A number as it stands in a sentence, with three significant digits.
+    """A number as a sentence shows it, with three significant digits.
 
     Example:
         >>> [plain(value) for value in (0.12345, 1e-06, 1234567.0)]
@@ -370,7 +370,7 @@ MARKER: dict[str, Any] = {"filled": True, "size": 60, "opacity": 1, "stroke": "w
 
 
 class End(NamedTuple):
-    """Where a line ends, and what stands beside it."""
+    """Where a line ends, and its label."""
 
     label: str
     x: float

@@ -247,7 +247,7 @@ def _in_white_and_ink(limit: alt.Chart, across: alt.X, leftwards: bool, height: 
 def _names(shown: pl.DataFrame) -> alt.Axis:
     bold = shown.filter(pl.col("state") == "recommended")["option"].to_list() or [""]
     return alt.Axis(
-        title=None,  # names say what they are, and a title would stand on long ones
+        title=None,  # names say what they are, and a title would cover long ones
         grid=False,
         ticks=False,
         domain=False,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 #: Ticks are 1, 2 or 5 times a power of ten apart.
 STEPS = (1, 2, 5)
-#: Labels nearer to an end than this, in per cent, are not centred: they would stand out of the page.
+#: Labels nearer to an end than this, in per cent, are not centred: they would leave the page.
 EDGE = 7.0
 
 
@@ -151,7 +151,7 @@ def interval_row(
 
     Args:
         scale: Of all rows.
-        ticks: Where grid lines stand.
+        ticks: Positions of grid lines.
         kind: One of `SHAPES`.
         ends: Low end, point and high end.
         edge: A value that all rows are compared with, drawn as a broken line.
@@ -218,7 +218,7 @@ def _upright(kind: str, place: float) -> str:
 
 
 def picture(*parts: str) -> str:
-    """A drawing whose content stands beside it in words."""
+    """A drawing whose content the words beside it say."""
     return f'<svg aria-hidden="true" focusable="false">{"".join(parts)}</svg>'
 
 
@@ -238,7 +238,7 @@ class Point(NamedTuple):
 
 
 class Plane:
-    """Marks from the bottom to the top; counts stand on the horizontal axis.
+    """Marks from the bottom to the top; counts are on the horizontal axis.
 
     Args:
         across: The horizontal axis.
@@ -278,7 +278,7 @@ class Plane:
         )
 
     def points(self, points: Iterable[Point]) -> None:
-        """Dots; those that lie outside stand at the edge, as triangles that point there."""
+        """Dots; those that lie outside are drawn at the edge, as triangles that point there."""
         for point in points:
             says = f"<title>{escape(point.says)}</title>" if point.says else ""
             x, y = self._across.place(point.x), self._height(point.y)

@@ -26,9 +26,7 @@ class ByHand(NamedTuple):
 
 
 BY_HAND = {
-    "demo": ByHand(
-        Group.START, "demo:demo", "Watch a study find the best of 223 models, or the rules race.", False
-    ),
+    "demo": ByHand(Group.START, "demo:demo", "Watch a study find the best of 223 models.", False),
     "bench": ByHand(Group.START, "bench:bench", "Find the fastest of some commands."),
     "run": ByHand(
         Group.MEASURE, "run:run", "Measure with a command until the certificate says you may stop."
@@ -42,10 +40,10 @@ BY_HAND = {
     "arena": ByHand(
         Group.RESEARCH, "arena:arena", "Let rules play against each other in many worlds.", False
     ),
-    "rules": ByHand(Group.RESEARCH, "rules:rules", "List all rules.", False),
-    "design": ByHand(Group.RESEARCH, "design:design", "Find in which shares to measure options.", False),
+    "rules": ByHand(Group.RESEARCH, "research:rules", "List all rules.", False),
+    "design": ByHand(Group.RESEARCH, "research:design", "Find in which shares to measure options.", False),
     "paper": ByHand(
-        Group.RESEARCH, "paper:paper", "Check the paper: every theorem, table and claim in numbers.", False
+        Group.RESEARCH, "research:paper", "Check the paper: every theorem, table and claim in numbers.", False
     ),
 }
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".jsonl", ".parquet", ".md")

@@ -5,14 +5,11 @@ its published standard error, and the study is told both, as if the model had be
 ``--counts`` a measurement is a hundred comparisons, and the study is told how many were won.
 """
 
-import importlib.util
 import math
 import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-
-import click
 
 from noisewise.cli.options import Seed
 from noisewise.cli.printing import WIDTH, console, print_json
@@ -38,76 +35,26 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 def demo(
     out: Annotated[Path, Opt("Folder for the study and the chart.")] = Path("demo"),
     seed: Seed = 0,
-    counts: Annotated[bool, Opt("Tell comparisons won, a hundred at a time.", "--counts")] = False,
-    rules: Annotated[bool, Opt("Let the rules race instead.", "--rules")] = False,
-    serve: Annotated[bool, Opt("Watch it in the browser, while it is measured.", "--serve")] = False,
-    port: Annotated[int, Opt("Where to serve it; 0 for any port that is free.")] = 0,
     json: Annotated[bool, Opt("Print JSON instead of words.", "--json")] = False,
 ) -> None:
-    """Watch a study find the best of 223 models, or the rules race."""
-    if rules:
-        from noisewise.cli.race import race
-
-        race(out, seed, json)
-        return
+    """Watch a study find the best of 223 models."""
     import noisewise as nw
 
-    make = _Comparisons if counts else _World
-    world = make(seed)
+    world = _World(seed)
     out.mkdir(parents=True, exist_ok=True)
     store = nw.open_store(out / "models.db", create=True)
     study = nw.create_study(store, name=_new_name(store.names()), seed=seed, **world.question)
     screen = console(width=WIDTH)
-    if serve:
-        _serve(out / "models.db", study.name, world, port)
-        return
     if not json:
-        screen.print(world.introduction.format(n=len(world.models)))
+        screen.print(INTRODUCTION.format(n=len(world.models)))
     course = _measure(study, world, screen, quiet=json)
-    uniform = uniform_cost(make(seed))
+    uniform = uniform_cost(_World(seed))
     told = _Told(study, world, course, uniform, out, _draw(study, out / "models.html"))
     if json:
         print_json("demo", told.plain())
         return
     for line in told.lines():
         screen.print(line, markup=False)
-
-
-def _serve(path: Path, name: str, world: "_World", port: int) -> None:
-    """Show the study in the browser while a thread measures, until somebody ends it."""
-    if importlib.util.find_spec("fastapi") is None or importlib.util.find_spec("uvicorn") is None:
-        raise ModuleNotFoundError("`demo --serve` needs a server: pip install 'noisewise[server]'.")
-    import threading
-    import webbrowser
-
-    from noisewise.server.serving import serve as serving
-
-    over = threading.Event()
-    measuring = threading.Thread(target=_measure_slowly, args=(path, name, world, over), daemon=True)
-
-    def ready(address: str) -> None:
-        click.echo(f"The study is measured at {address}s/{name}/")
-        measuring.start()
-        webbrowser.open(f"{address}s/{name}/")
-
-    try:
-        serving(str(path), port=port, say=click.echo, ready=ready)
-    finally:
-        over.set()
-        if measuring.is_alive():
-            measuring.join(10.0)
-
-
-def _measure_slowly(path: Path, name: str, world: "_World", over: Any) -> None:
-    """Ask, measure and tell, slowly enough to be watched; on a study of its own, as any other process."""
-    import noisewise as nw
-
-    study: Any = nw.load_study(path, name)
-    while not over.is_set() and not study.certificate().reached:
-        never = len(world.models) - study.n_measurements
-        for job in study.ask(min(max(never, 1), FIRST_BATCH), by="demo"):
-            study.tell(job, **world.measure(job.option), by="demo")
-        over.wait(PAUSE)
 
 
 def _measure(study: Any, world: "_World", screen: Any, *, quiet: bool) -> list["Moment"]:
@@ -128,18 +75,17 @@ def _measure(study: Any, world: "_World", screen: Any, *, quiet: bool) -> list["
     return course
 
 
+INTRODUCTION = (
+    "Which of {n} language models is best? AlpacaEval publishes a win rate for each, with its own standard "
+    "error. Suppose nothing had been measured yet: a study asks for one model after the other and is given a "
+    "fresh value with the published error bar, until it can certify that one of them is at most 3 points "
+    "below the best, with 95 % confidence.\n"
+)
 NULL_MODEL = "(NullModel is an attack on the benchmark; the data are as published.)"
 
 
 class _World:
     """The published win rates, measured again: in percent, with the published error bars."""
-
-    introduction = (
-        "Which of {n} language models is best? AlpacaEval publishes a win rate for each, with its own "
-        "standard error. Suppose nothing had been measured yet: a study asks for one model after the other, "
-        "and is told a fresh value with the published error bar, until it can certify that one of them is at "
-        "most 3 points below the best, with 95 % confidence.\n"
-    )
 
     def __init__(self, seed: int) -> None:
         import numpy as np
@@ -170,28 +116,6 @@ class _World:
     def behind(self, model: str) -> float:
         """How far below the best a model really is, in points."""
         return float(max(self._truth.values()) - self._truth[model])
-
-
-class _Comparisons(_World):
-    """The same win rates, as chances to win a single comparison."""
-
-    introduction = (
-        "Which of {n} language models is best? AlpacaEval publishes how often each wins against a reference. "
-        "Suppose nothing had been compared yet: a study asks for one model after the other, and is told how "
-        "many of a hundred fresh comparisons it won, until it can certify that one of them wins at most 0.03 "
-        "less often than the best, with 95 % confidence.\n"
-    )
-
-    @property
-    def question(self) -> dict[str, Any]:
-        """What the study is made with: shares instead of percent."""
-        return {"options": self.models, "eps": EPS / 100.0}
-
-    def measure(self, model: str) -> dict[str, float]:
-        """Comparisons won, as they are told."""
-        self.comparisons += COMPARISONS
-        won = int(self._rng.binomial(COMPARISONS, self._truth[model] / 100.0))
-        return {"successes": won, "trials": COMPARISONS}
 
 
 class Moment(NamedTuple):

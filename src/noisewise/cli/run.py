@@ -8,14 +8,14 @@ from noisewise.cli.exits import DIFFERS, NOT_YET, leave
 from noisewise.cli.exits import INTERRUPTED as STOPPED
 from noisewise.cli.options import Json, Name, Store
 from noisewise.cli.printing import print_json, say, told_warnings
-from noisewise.cli.run_new_study import question_params
+from noisewise.cli.run_preparation import question_params
 from noisewise.core.text import printable
 from noisewise.operations.table import Api, Arg, Opt
 from noisewise.operations.words import said
 
 if TYPE_CHECKING:
     from noisewise.cli.run_course import Failures
-    from noisewise.cli.run_new_study import Begun
+    from noisewise.cli.run_preparation import Begun
     from noisewise.study.running.run import StudyRun
 
 INTERRUPTED = "Interrupted: what was measured is told, the rest is given back; the same line goes on."
@@ -97,7 +97,7 @@ def run(
     from noisewise.cli import run_preparation as preparation
     from noisewise.cli.run_children import Children
     from noisewise.cli.run_course import Failures, ending
-    from noisewise.cli.run_goal import RunGoal
+    from noisewise.cli.run_preparation import RunGoal
     from noisewise.study.running.run import MeasuringError
 
     typed = options or []

@@ -1,38 +1,213 @@
-"""What is checked before a run starts its first command."""
+"""What is checked before a run starts its first command, and the study that it is for."""
 
 import os
 import shutil
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import copy
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from noisewise.cli.commands import load_study
+from noisewise.cli.printing import told_warnings
 from noisewise.cli.run_children import Children
-from noisewise.cli.run_measuring_command import MeasuringCommand, Read
-from noisewise.cli.run_new_study import Begun, begin_or_go_on
-from noisewise.cli.run_option_columns import asked_for, option_columns
-from noisewise.cli.run_placeholders import (
+from noisewise.cli.run_command import (
     COLUMN,
     ITEMS,
     MINUS,
     OPTION,
+    MeasuringCommand,
+    Read,
     Template,
+    asked_for,
     filled,
+    option_columns,
     read_template,
 )
 from noisewise.cli.threads import environment
 from noisewise.core.checks import AMOUNT, check_choice, check_count, check_within
 from noisewise.core.refusals import RefusedError
 from noisewise.core.text import printable
+from noisewise.operations.start import QUESTION, create
+from noisewise.operations.table import Param, load_table
 from noisewise.operations.values import named_with_options
 
 if TYPE_CHECKING:
+    from noisewise.study.certificates.certificate import Certificate
     from noisewise.study.log.jobs import Job
+    from noisewise.study.log.specification import Specification
     from noisewise.study.study import Study
+
+
+CERTIFIED, SPENT = "certified", "spent"
+
+
+class RunGoal:
+    """When a run ends, unless its budget is spent before.
+
+    Args:
+        until: ``certified``, ``spent``, or a bound; on a log scale a part of the best value, such as 2%.
+    """
+
+    def __init__(self, until: str) -> None:
+        self.until: str | float = until  # as `Study.run` takes it
+        self._bound: float | None = None
+
+    def check(self, study: "Study", budget: object) -> None:
+        """Refuse what this study cannot reach, and read a bound in its unit."""
+        if self.until == CERTIFIED and study.specification.eps is None:
+            raise ValueError(
+                "`until` must be a bound, or spent with a budget: this study has no `eps` that certified "
+                "could mean."
+            )
+        if self.until == SPENT and budget is None and study.specification.budget is None:
+            raise ValueError("--until spent needs --budget, --budget-cost or --deadline.")
+        if self.until not in (CERTIFIED, SPENT):
+            self.until, self._bound = _bound(study, str(self.until))
+
+    def is_reached(self, certificate: "Certificate") -> bool:
+        """Whether it is reached; where that is to spend the budget, whether measuring may stop."""
+        if self._bound is None:
+            return certificate.reached
+        return not certificate.withheld and certificate.bound <= self._bound
+
+
+def _bound(study: "Study", until: str) -> tuple[str | float, float]:
+    """A bound as it was typed, and as it is computed with."""
+    scale = study.specification.value_scale
+    try:
+        typed = until if until.strip().endswith("%") else float(until)
+        return typed, scale.read_eps(typed, "until")
+    except (ValueError, TypeError):
+        part = ", or a part of the best value such as 2%" if scale.log else ""
+        raise ValueError(
+            f"`until` must be certified, spent, or a bound above 0{part}; got {until!r}."
+        ) from None
+
+
+#: What is not a part of the question, or is compared by itself.
+APART = ("name", "catalogue", "policy", "version")
+#: What parts of the question are called where they are stated.
+STATED = {
+    "bounds": "measure", "items": "measure", "noise": "errors", "noise_floor": "errors",
+    "extra_scatter": "errors", "scatter": "errors", "looks": "final", "deviation": "model",
+}  # fmt: skip
+
+
+def question_params() -> dict[str, Param]:
+    """The parameters of `init` that a run takes as well, by name."""
+    of_init = load_table()["init"].params
+    return {name: _marked(of_init[name]) for name in QUESTION}
+
+
+def _marked(param: Param) -> Param:
+    """The same parameter, whose help says that it is about a new study."""
+    form = copy(param.form)
+    form.help = f"With --new: {form.help[0].lower()}{form.help[1:]}"
+    return param._replace(form=form)
+
+
+class Begun(NamedTuple):
+    """A study that is there now."""
+
+    study: "Study"
+    table: Any  # the table of its options, if they came from one
+    is_new: bool
+
+
+def begin_or_go_on(
+    store: str,
+    name: str,
+    options: list[str],
+    question: dict[str, Any],
+    check: Callable[["Study", Any], Any],
+) -> Begun:
+    """The study that these flags make, or have made before; refused if it is another one.
+
+    Args:
+        store: Where it is kept.
+        name: Its name.
+        options: Names, or a table of them, as they were typed.
+        question: The flags of `question_flags`, as they were typed.
+        check: Refuses a study, with its table, before it is made.
+    """
+    import noisewise as nw
+    from noisewise.operations.tables import options_typed
+    from noisewise.study.tables.sheet import ReadTable
+
+    with told_warnings():
+        listed = options_typed(tuple(options))
+    table = listed if isinstance(listed, ReadTable) else None
+    asked = {one: param.default for one, param in load_table()["init"].params.items()} | question
+    asked = {one: asked[one] for one in (*QUESTION, "budget", "final")}
+    asked["roles"] = asked.pop("map") or {}
+    sketch = create(":memory:", name, listed, None, asked)
+    check(sketch, table)
+    wanted = sketch.specification
+    from noisewise.study.log.events import first_row
+
+    storage = nw.open_store(store, create=True)
+    is_new = name not in storage.names()
+    if is_new:
+        try:
+            storage.create(name, [first_row(wanted.to_plain())])
+        except ValueError:
+            if name not in storage.names():
+                raise
+            is_new = False  # another run has just made it
+    study = nw.load_study(store, name)
+    _refuse_another(study.specification, wanted)
+    return Begun(study, table, is_new)
+
+
+def _refuse_another(found: "Specification", wanted: "Specification") -> None:
+    """Refuse a study that was made with something else."""
+    which = f"study {printable(found.name)!r} is there already, and"
+    advice = "leave --new and its flags out to go on with it, or give another name (--study) or store"
+    old, new = found.catalogue, wanted.catalogue
+    before, now = set(old.ids), set(new.ids)
+    if more := [option for option in new.ids if option not in before]:
+        raise ValueError(
+            f"{which} was not made with the option {printable(more[0])!r}: {advice}; `noisewise add` adds "
+            "options."
+        )
+    if gone := [option for option in old.ids if option not in now]:
+        raise ValueError(
+            f"{which} was made with the option {printable(gone[0])!r} as well: {advice}; `noisewise exclude` "
+            "takes options out."
+        )
+    for part in (*(one.name for one in fields(found) if one.name not in APART), "policy"):
+        if _value(found, part) != _value(wanted, part):
+            made, typed = _said(found, part), _said(wanted, part)
+            typed = typed if made != typed else f"{typed} with these options"
+            raise ValueError(
+                f"{which} was made with `{STATED.get(part, part)}` {made}, and not {typed}: {advice}."
+            )
+    if old.fingerprint != new.fingerprint or old.features != new.features:
+        raise ValueError(f"{which} its table of options had other features or costs: {advice}.")
+
+
+def _value(question: "Specification", part: str) -> Any:
+    """A part of the question; of the policy not the version, which the same line may have made earlier."""
+    value = getattr(question, part)
+    return (value.name, value.options) if part == "policy" else value
+
+
+def _said(question: "Specification", part: str) -> str:
+    """The same in a few words."""
+    value = getattr(question, part)
+    if value is None:
+        return "none"
+    if part == "eps":
+        return question.value_scale.stated(value)
+    if part == "policy":
+        return str(value.name)
+    return printable(" ".join(map(str, value)) if isinstance(value, tuple | list) else str(value))[:60]
+
 
 Columns = Mapping[str, Mapping[str, str]]
 #: The name of a study that names none, as for init.

@@ -7,9 +7,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from noisewise.client.opening import connect, hidden, is_address
 from noisewise.client.study import RemoteLog, RemoteStudy
-from noisewise.study import creation
+from noisewise.study import creation, safekeeping
 from noisewise.study.log import export
-from noisewise.study.safekeeping import verification
 from noisewise.study.stores import address
 from noisewise.study.study import Study
 
@@ -66,4 +65,4 @@ open_store = takes_addresses(address.open_store, "place")
 find_study = takes_addresses(address.find_study, "store")
 rebuild_study = takes_addresses(export.rebuild_study, "store")
 backup_store = takes_addresses(export.backup_store, "store")
-verify_log = takes_addresses(verification.verify_log, "thing", "store")
+verify_log = takes_addresses(safekeeping.verify_log, "thing", "store")

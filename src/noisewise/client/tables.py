@@ -13,8 +13,8 @@ from noisewise.operations.table import load_table
 from noisewise.study.stores.address import PATIENCE
 from noisewise.study.stores.protocol import LogMovedOnError
 from noisewise.study.tables.sheet import as_texts
-from noisewise.study.telling.recording import Taken
 from noisewise.study.telling.roles import NAME, ROLE
+from noisewise.study.telling.table_rows import Taken
 
 if TYPE_CHECKING:
     from noisewise.client.study import RemoteStudy

@@ -59,6 +59,19 @@ Mask = NDArray[np.bool_]
 ROWS_PER_BLOCK = 32768
 
 
+def median(values: Floats) -> float:
+    """The median of some numbers, at least one: that of NumPy loads more than a command needs."""
+    half = values.size // 2
+    parts = np.partition(values, [max(0, half - 1), half])
+    return float(parts[half] if values.size % 2 else 0.5 * (parts[half - 1] + parts[half]))
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The different values, ascending: numpy.unique, without the part of NumPy that it loads."""
+    ordered = np.sort(values)
+    return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])[: ordered.size]])
+
+
 def row_blocks(n: int) -> Iterator[slice]:
     """Consecutive slices that cover n rows."""
     for start in range(0, n, ROWS_PER_BLOCK):

@@ -9,6 +9,8 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from noisewise.core.blocks import median
+
 #: Rows of which an order is kept, at most: it takes 40 bytes for each.
 MOST_KEPT = 200_000
 #: More new rows than one in so many are sorted together with the others.
@@ -21,7 +23,7 @@ _Floats = NDArray[np.float64]
 
 
 class GrowingOrder:
-    """The places of some rows, sorted by group and then by value; equal rows stand in any order.
+    """The places of some rows, sorted by group and then by value; equal rows are in any order.
 
     Args:
         group: Of each row, (N,), none below 0.
@@ -53,7 +55,7 @@ class GrowingOrder:
     @functools.cached_property
     def median(self) -> float:
         """Of all values; 0 if there are none."""
-        return float(np.median(self.value)) if self.value.size else 0.0
+        return median(self.value) if self.value.size else 0.0
 
     @functools.cached_property
     def keys(self) -> NDArray[np.complex128]:

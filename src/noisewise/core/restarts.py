@@ -12,7 +12,7 @@ directions: that depends on actions and sigmas, not on rewards, though any rule 
 would do.
 
 In ``u = R(θ - θ̂)`` with ``V = RᵀR`` and ``K = R_s·R⁻¹`` the curvature is ``I - KᵀK`` and the slope
-``-Kᵀ·R_s(θ̂_s - θ̂)``. Such an ellipsoid is not centred on the estimate: there is no single radius, but a limit
+``-Kᵀ·R_s(θ̂_s - θ̂)``. Such an ellipsoid is not centred on the estimate: there is not one radius, but a limit
 for every difference of actions.
 
 How the average of several says where theta can be:

@@ -460,7 +460,7 @@ def _source_of(table: Any, columns: Any, reader: str | None) -> Any:
 
 
 def _described(study: "Study", reading: dict[str, Any]) -> Any:
-    from noisewise.study.telling.recording import described_columns
+    from noisewise.study.telling.table_rows import described_columns
 
     settled = reading["roles"] or reading["layout"]
     return () if settled else described_columns(study.specification)

@@ -9,5 +9,5 @@ if TYPE_CHECKING:
 
 __all__ = ["check_paper"]
 
-# The charts and all rules stand behind it.
+# It loads the charts and all rules.
 __getattr__ = lazy_names(__name__, {"check_paper": "noisewise.paper.report"}, extra="charts")

@@ -22,7 +22,7 @@ WORLDS = [(t, outside, printed) for printed in (False, True) for outside in OUTS
 
 
 class Learner(NamedTuple):
-    """A rule as it takes part; a radius of None stands for √(2·log T)."""
+    """A rule as it takes part; a radius of None means √(2·log T)."""
 
     label: str
     rule: str

@@ -442,7 +442,7 @@ def stopping_times(
 ) -> dict[str, Any]:
     """The mean number of rounds until a rule stops where all sigmas are 1, its spread, and the mistakes.
 
-    ``stop="gap"`` stands for the rule's own: no other action is left.
+    ``stop="gap"`` is the rule's own: it stops when no other action is left.
     """
     env = make_world(problem, problem_options, np.ones(runs["horizon"]))
     simulation = run(rule, options, env, runs, stop=stop, eps=ALONE if stop == "gap" else None)

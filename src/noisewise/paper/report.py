@@ -296,7 +296,7 @@ def _table(shown: Shown) -> str:
 
 
 def text_of(value: Any) -> str:
-    """A value as it stands in a table: three digits and more where they are whole."""
+    """A value as a table shows it: three digits, and more of whole numbers."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, bool):
@@ -318,7 +318,7 @@ def _words(text: str) -> str:
 
 
 def rows_of(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """A table's rows for JSON: what is no finite number becomes null."""
+    """A table's rows for JSON: infinite numbers and NaN become null."""
 
     def plain(value: Any) -> Any:
         return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -139,7 +139,7 @@ def describe(effort: Effort, outcomes: Outcomes) -> Account:
         from {HORIZONS[0]} to {HORIZONS[-1]:,}: (a) the largest width over all actions; (b) the worst
         simple regret over a family of problems, the lower-bound family in {FAMILY_DIM} dimensions at
         five to eight scales, whose gaps shrink with the total precision S; (c) the worst cumulative
-        regret over the same family. Beside each stands the paper's exponent and the slope of d/√S (for
+        regret over the same family. Beside each is the paper's exponent and the slope of d/√S (for
         cumulative regret: of its sum over the rounds) over the same horizons, which is what the theory
         itself says there."""
     )

@@ -124,7 +124,7 @@ def _check(account: Account, outcomes: Outcomes) -> None:
         max(found["error"] for found in spreading) / limit,
     )
     account.check(
-        "even spreading attains it",
+        "even spreading comes within a twentieth of it",
         even.low <= 1.05,
         f"VAEE and VAGD together have {even.mean:.3f} times the limit at the worst scale, 95 % interval "
         f"{even.low:.3f} to {even.high:.3f}",

@@ -75,7 +75,7 @@ class FrankWolfeSampling(Rule):
         count = rivals_within(costs, slack, near)
         if count == 0:
             return equal
-        return best_mixture(payoffs_of(arrays, inverse, costs, leader, near[:count]))
+        return solve_game(payoffs_of(arrays, inverse, costs, leader, near[:count]))
 
     def is_tied(self, leader):
         """Whether another action is as good as the leader, up to rounding."""
@@ -86,26 +86,17 @@ class FrankWolfeSampling(Rule):
         return means[masked_argmax(means, others)] >= best - slack
 
 
-def best_mixture(payoffs):
+@verb
+def solve_game(payoffs):
     """The shares z, (n,), that maximise the smallest ``<z, payoffs_j>`` over the rows j of (J, n).
 
     With positive payoffs the other player's programme, maximise ``Σ q`` subject to ``payoffsᵀq <= 1``, can
     start from 0; the shares are the prices of its constraints. Bland's order of pivots cannot cycle.
     """
-    shares = np.empty(payoffs.shape[1])
-    solve_game(payoffs, shares)
-    return shares
-
-
-@verb
-def solve_game(payoffs, shares):
-    """Write `best_mixture`."""
     n_rows, n = payoffs.shape
     low, high = payoffs.min(), payoffs.max()
     if n_rows == 1 or high <= low:
-        shares[:] = 0.0
-        shares[int(np.argmax(payoffs[0]))] = 1.0
-        return
+        return 1.0 * (np.arange(n) == np.argmax(payoffs[0]))
     table = np.ones((n + 1, n_rows + 1))
     table[:n, :n_rows] += (payoffs.T - low) / (high - low)
     table[n] = -1.0
@@ -125,7 +116,7 @@ def solve_game(payoffs, shares):
     for j in range(n_rows):
         if free[j] >= n_rows:
             prices[free[j] - n_rows] = max(0.0, table[n, j])
-    shares[:] = prices / prices.sum()
+    return prices / prices.sum()
 
 
 def improving(table, free):

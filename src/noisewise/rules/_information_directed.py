@@ -62,7 +62,7 @@ class InformationDirected(Rule):
         if not self.randomised:
             return first_largest(gain / np.maximum(gap, 1e-300) ** 2, allowed)
         one, other, share = best_mixture(gap, gain, allowed)  # 3
-        return other if self.uniform() < share else one
+        return int(other if self.uniform() < share else one)
 
     def gaps(self, allowed, radius):  # 1
         slack = radius * np.sqrt(self.model.squared_widths)
@@ -106,6 +106,7 @@ def share_of_second(gap, gain, other_gap, other_gain):
     return min(1.0, max(0.0, share))
 
 
+@verb
 def best_mixture(gap, gain, allowed):
     """Two actions, and the share of the second, with the least ``(E gap)²/E gain`` of all mixtures.
 
@@ -113,14 +114,6 @@ def best_mixture(gap, gain, allowed):
     proportional to ``2·gap - (E gap/E gain)·gain``: exchange one of the two for the action where this is
     least, until no action lies below the mixture itself, where it is E gap.
     """
-    mixture = np.empty(3)
-    write_mixture(gap, gain, allowed, mixture)
-    return int(mixture[0]), int(mixture[1]), mixture[2]
-
-
-@verb
-def write_mixture(gap, gain, allowed, out):
-    """Write `best_mixture`: the two actions and the share."""
     one = first_largest(gain / np.maximum(gap, 1e-300) ** 2, allowed)  # the best without mixing
     other, share = one, 0.0
     for _ in range(MOST_EXCHANGES):
@@ -145,4 +138,4 @@ def write_mixture(gap, gain, allowed, out):
         if kept < 0:
             break
         one, other, share = kept, entering, part
-    out[:] = one, other, share
+    return np.array([one, other, share])

@@ -245,7 +245,7 @@ class Policy:
         return bool(now.allows(point)[0] and candidates.allow(point)[0])
 
     def estimate(self) -> Estimate:
-        """Everything the policy believes now, as arrays of its own."""
+        """Everything the policy believes now, as copies."""
         rule, model, void, advised = self.rule, self.rule.model, self._void(), self.recommend()
         radius, own = float(rule.beta()), self._of_set if self.on_set else self._of_list
         bound, found, more = own(advised, radius)
@@ -297,7 +297,7 @@ class Policy:
         return twin
 
     def fresh(self, actions: Any = None, horizon: int | None = None) -> Self:
-        """The same rule and options before any measurement, perhaps on other actions."""
+        """A policy with this rule and its options before any measurement, perhaps on other actions."""
         chosen = self.actions if actions is None else actions
         return type(self)(self.rule, chosen, horizon=horizon or self.horizon)
 
@@ -406,7 +406,7 @@ def decide(rule: Rule, allowed: Any, sigma: float | None, number: int) -> Action
         rule: With everything it knows, measurements under way included.
         allowed: A mask of the actions; None on an infinite set.
         sigma: The noise of the coming measurement; None if it is not known.
-        number: Which question this is: each has random numbers of its own, and the same ones always.
+        number: Number of the question, which decides its random numbers.
     """
     if sigma is None and rule.sees_sigma == "before":
         raise ValueError(f"`sigma` must be given: {rule.name!r} needs it before it chooses; got None.")

@@ -67,7 +67,7 @@ class Restarted:
         return self.restarts.largest_above(model.arrays, action, others) < eps
 
     def again(self) -> "Restarted":
-        """The same rule before any measurement."""
+        """A copy of the rule before any measurement."""
         return Restarted(self.inner.again())
 
     def copy(self) -> "Restarted":

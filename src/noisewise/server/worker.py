@@ -62,7 +62,7 @@ def verdict_on(store: Any, name: str) -> dict[str, Any]:
     """Whether every hash of a study fits, computed afresh."""
     from dataclasses import asdict
 
-    from noisewise.study.safekeeping.verification import verify_log
+    from noisewise.study.safekeeping import verify_log
 
     verdicts = verify_log(store, study=name)
     return {"fits": all(one.fits for one in verdicts), "verdicts": [asdict(one) for one in verdicts]}

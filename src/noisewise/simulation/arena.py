@@ -613,7 +613,7 @@ def draw(arena: Arena, against: str) -> list[Any]:
 
 
 def _drawings(arena: Arena, against: str) -> list[str]:
-    """The charts as drawings that stand in the page itself."""
+    """The charts as drawings inside the page."""
     from noisewise.charts.files import render
 
     return [render(chart.to_dict(), ".svg").decode() for chart in draw(arena, against)]

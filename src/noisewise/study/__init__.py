@@ -63,8 +63,7 @@ _HOMES = {
     "read_table": "tables.table",
 }
 #: The rooms whose public names can also be had here; `noisewise.stores` lists them.
-_ALSO = ("stores.protocol", "stores.address", "log.export", "creation", "safekeeping.backup",
-         "safekeeping.verification")  # fmt: skip
+_ALSO = ("stores.protocol", "stores.address", "log.export", "creation", "safekeeping")  # fmt: skip
 
 models_are_loaded_by(lambda: import_module(f"{__name__}.models.analysis"))
 _find = lazy_names(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()})

@@ -52,8 +52,9 @@ if TYPE_CHECKING:  # what plans, frames and charts need is loaded when one is as
     from noisewise.study.running.run import StudyRun
     from noisewise.study.running.studied import Runnable
     from noisewise.study.telling.known_rows import Repeat
-    from noisewise.study.telling.recording import Taken, Unknown
+    from noisewise.study.telling.recording import Unknown
     from noisewise.study.telling.scale import ValueScale
+    from noisewise.study.telling.table_rows import Taken
     from noisewise.study.telling.understanding import HowToRead
 
 Frame = Literal["measurements", "options", "events", "items"]

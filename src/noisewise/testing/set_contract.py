@@ -18,7 +18,7 @@ from noisewise.testing.contract import SCRATCH, same, state_of
 MakeSetPolicy = Callable[[OracleSet], Any]
 #: How closely two ways to the same vector must agree.
 AGREEMENT = 1e-6
-#: The slot in which a vector stands while it is learnt, and what is known of it: scratch like the rest.
+#: The slot of the vector that is being learnt, and what is known of it: scratch like the rest.
 SLOT = (*SCRATCH, "squared_widths", "means", "floors")
 
 

@@ -127,7 +127,7 @@ def check_renaming_keeps_everything(open_storage: OpenStorage) -> None:
 
 
 def check_writers_at_once_lose_nothing(open_storage: OpenStorage) -> None:
-    """Writers in several threads, each with a handle of its own, decide one after the other."""
+    """Writers in several threads, each with its own handle, decide one after the other."""
     name = _name()
     open_storage().create(name, _log(b"{}"))
     problems: list[BaseException] = []

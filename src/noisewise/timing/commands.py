@@ -197,7 +197,7 @@ def _names(commands: Sequence[str], names: Sequence[str] | None) -> list[str]:
     for at, name in enumerate(called):
         if name in called[:at]:
             way = "give them names (--names)" if names is None else "each needs one of its own"
-            raise ValueError(f"`{printable(name)}` stands there twice; {way}.")
+            raise ValueError(f"`{printable(name)}` is there twice; {way}.")
     return called
 
 

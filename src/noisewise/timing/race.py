@@ -31,7 +31,7 @@ EVERY = 0.1
 
 
 class ProgressLine:
-    """A line on standard error that is written over; nothing where that is no terminal.
+    """A line on standard error that is written over; nothing where that is not a terminal.
 
     Args:
         wanted: Whether anything is shown.
@@ -175,7 +175,7 @@ class Race:
         self._active = list(self._contenders)
 
     def run(self) -> Timings:
-        """Time until it is decided, the budget is spent, or somebody presses Ctrl-C."""
+        """Time until it is decided, the budget is spent, or Ctrl-C is pressed."""
         budget = Budget(self._budget_given, self._clock)
         interrupted = False
         try:

@@ -7,21 +7,21 @@ import pytest
 import noisewise as nw
 from noisewise.study.asking import ask
 from noisewise.study.log.state import State
-from noisewise.study.telling import recording
+from noisewise.study.telling import table_rows
 
 
 @pytest.mark.parametrize("same", [True, False])
 def test_an_import_is_read_again_if_the_news_concern_it(tmp_path, monkeypatch, same):
     study = nw.create_study(tmp_path / "s.db", options=["A", "B"], eps=0.5)
     rival = nw.load_study(tmp_path / "s.db")
-    real, told = recording.take_table, []
+    real, told = table_rows.take_table, []
 
     def outrun(state, table, now):
         if not told:
             told.append(rival.tell(option="A", value=1.0 if same else 2.0, se=0.1, key="k3"))
         return real(state, table, now)
 
-    monkeypatch.setattr(recording, "take_table", outrun)
+    monkeypatch.setattr(table_rows, "take_table", outrun)
     table = {"option": ["A"] * 5, "value": [1.0] * 5, "se": [0.1] * 5, "key": [f"k{i}" for i in range(5)]}
     if same:
         assert len(study.tell_many(table)) == 4

@@ -8,7 +8,7 @@ import zipfile
 import polars as pl
 import pytest
 
-from noisewise.cli.design import read_options
+from noisewise.cli.research import read_options
 from noisewise.study.tables import limits as table_limits
 from noisewise.study.tables import packed as packed_tables
 from noisewise.study.tables.cells import hint_for

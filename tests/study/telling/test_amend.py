@@ -176,44 +176,12 @@ def expected(kind, told, correction):
     return content
 
 
-@pytest.mark.parametrize("value", [45.0, -1.4, 0.5])
-def test_a_share_takes_no_value(value):
-    study, _ = begun("counts")
-    with pytest.raises(
-        ValueError, match="28 successes out of 50 trials: correct it by `successes=` and `trials="
-    ):
-        study.amend("m-1", "typo", value)
-
-
 def test_one_part_of_a_share_can_be_corrected():
     study, _ = begun("counts")
     assert study.amend("m-1", "typo", successes=30).value == 0.6
     assert study.amend("m-1", "typo", trials=60).value == 0.5
     with pytest.raises(ValueError, match="`successes=30` cannot exceed `trials=20`"):
         study.amend("m-1", "typo", trials=20)
-
-
-@pytest.mark.parametrize("corrected", [{"trials": 20}, {"note": "by hand"}, {"option": "B"}])
-def test_a_single_trial_can_be_corrected(corrected):
-    study = nw.create_study(options=NAMES, eps=0.5)
-    study.tell(option="A", successes=1, trials=1)
-    study.amend("m-1", "typo", **corrected)
-    with pytest.raises(ValueError, match="1 successes out of"):
-        study.amend("m-1", "typo", 45.0)
-
-
-def test_a_note_keeps_the_error_bar_beside_bounds():
-    study, _ = begun("error bar beside bounds")
-    study.amend("m-1", "remark", note="by hand")
-    assert study.frame("measurements")["se"].to_list() == [0.1]
-
-
-def test_a_reading_does_not_become_a_difference():
-    study, _ = begun("one bounded")
-    with pytest.raises(
-        ValueError, match="is a reading between bounds and would become a value without an error"
-    ):
-        study.amend("m-1", "typo", plus="A", minus="B")
 
 
 def test_the_key_of_another_measurement_is_refused():

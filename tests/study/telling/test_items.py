@@ -324,10 +324,6 @@ def test_the_order_of_a_pool_is_another_one_in_every_study_unless_a_seed_is_stat
     assert order(seed=0)[1] not in [names for _, names in drawn]
 
 
-def test_a_study_without_a_pool_keeps_the_usual_seed():
-    assert nw.create_study(options=["A", "B"], eps=0.1).specification.seed == 0
-
-
 def test_a_study_of_items_takes_no_bare_number():
     study = nw.create_study(options=["A", "B"], eps=0.1, measure=nw.Items(30), seed=0)
     with pytest.raises(ValueError, match="compares options by their answers to the same items"):

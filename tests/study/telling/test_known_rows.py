@@ -61,12 +61,6 @@ def test_rows_in_another_order_are_not_guessed_about(study, seed):
     assert after(study, rows, repeat="others") == (7, 0, 0, 12)
 
 
-def test_a_row_between_known_ones_is_not_guessed_about(study):
-    with pytest.raises(ValueError, match=r"Nothing was told"):
-        study.tell_many(table([*ROWS[:2], ("D", 4.0, 0.3), *ROWS[2:]]))
-    assert study.n_measurements == 5
-
-
 def test_a_table_keeps_growing_at_its_end(study):
     grown = [*ROWS, ("D", 4.0, 0.3)]
     assert after(study, grown) == (1, 5, 0, 6)
@@ -123,13 +117,6 @@ def test_a_table_is_known_if_it_is_unlikely_to_come_again(question, rows, known)
         with pytest.raises(ValueError, match="be equal by chance"):
             study.tell_many(rows)
     assert study.n_measurements == many
-
-
-def test_a_table_that_grows_row_by_row_is_told_row_by_row():
-    study = study_of("A", "B", "C", "D")
-    rows = [(option, value + 0.0123, se) for option, value, se in ROWS]
-    for count in range(1, len(rows) + 1):
-        assert after(study, rows[:count]) == (1, count - 1, 0, count)
 
 
 def test_an_equal_row_of_another_table_is_not_guessed_about(study):
@@ -224,11 +211,6 @@ def test_a_key_of_ones_own_wins():
     assert study.frame("measurements")["key"].to_list() == keyed["key"]
 
 
-def test_what_we_made_is_not_shown_as_a_key(study):
-    assert study.frame("measurements")["key"].to_list() == [None] * 5
-    assert [event.body["row"] for event in study.events()] == [1, 2, 3, 4, 5]
-
-
 def test_times_and_blocks_tell_equal_rows_apart(study):
     with pytest.raises(
         ValueError, match=r"row 1: m-1 was told as A = 1\.0 ± 0\.1, no block, and the row says A"
@@ -257,20 +239,6 @@ def test_readings_and_counts_are_known_as_well():
     assert after(bounded, readings) == (0, 3, 0, 3)
 
 
-def test_another_process_that_tells_the_same_table_meanwhile_is_noticed(tmp_path):
-    one = nw.create_study(tmp_path / "s.db", options=["A", "B", "C", "D"], eps=0.1)
-    two = nw.load_study(tmp_path / "s.db")
-    assert after(one, ROWS)[0] == 5
-    assert after(two, ROWS)[:2] == (0, 5)
-
-
-def test_a_rebuilt_study_knows_the_same_rows(study, tmp_path):
-    study.export(tmp_path / "log.jsonl")
-    nw.rebuild_study(tmp_path / "log.jsonl", tmp_path / "again.db")
-    again = nw.load_study(tmp_path / "again.db")
-    assert after(again, ROWS) == (0, 5, 0, 5)
-
-
 def test_a_reason_is_needed_and_nothing_else_is_repeated(study):
     with pytest.raises(ValueError, match="`amend` must say why"):
         study.tell_many(table(ROWS), amend=" ")
@@ -290,17 +258,6 @@ def test_a_table_that_comes_again_with_keys_is_not_counted_twice(study):
     assert again._log.state.keys == {f"run-{k}": k + 1 for k in range(5)}
     assert after(again, ROWS) == (0, 5, 0, 5)
     assert after(again, table(ROWS, key=[f"other-{k}" for k in range(5)])) == (5, 0, 0, 10)
-
-
-def test_equal_counts_of_two_days_both_count_once_that_was_said():
-    study = nw.create_study(options=list("ABCDE"), eps=0.1)
-    first = {"option": list("ABCDE"), "successes": [3, 5, 7, 2, 8], "trials": [10] * 5}
-    second = first | {"successes": [3, 6, 8, 1, 9]}
-    study.tell_many(first)
-    with pytest.raises(ValueError, match=r"Nothing was told"):
-        study.tell_many(second)
-    assert len(study.tell_many(second, repeat="others")) == 5
-    assert len(study.tell_many(first)) == 0  # the whole table again
 
 
 def test_the_table_that_a_study_began_with_may_be_told_again_with_its_features():

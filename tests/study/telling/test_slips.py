@@ -50,12 +50,6 @@ def test_a_slip_is_named_when_it_is_told_and_counts_all_the_same(told, said):
     assert slips_in(study.analysis().state, number)
 
 
-def test_what_was_told_before_with_its_key_is_not_warned_of():
-    study = begun()
-    assert heard(study, option="A", value=40.0, se=0.1, key="k")
-    assert not heard(study, option="A", value=40.0, se=0.1, key="k")
-
-
 @pytest.mark.parametrize("error", [{"se": 0.1}, {"var": 0.01}, {"ci": (44.8, 45.2)}, {"sd": 0.1, "n": 4}, {}])
 def test_values_outside_of_the_bounds_are_refused(error):
     study = make(measure="ratings:1,5")
@@ -77,13 +71,6 @@ def test_readings_in_another_unit_are_named_without_error_bars():
     for value in (3.1, 3.2, 2.9):
         assert not heard(study, option="A", value=value)
     assert "about 1,000 times its earlier values" in heard(study, option="A", value=3100)[0]
-
-
-def test_several_results_at_once_are_warned_of_one_by_one():
-    study = begun()
-    rows = [{"option": "A", "value": value, "se": 0.1} for value in (12.3, 30.0)]
-    with pytest.warns(MeasurementWarning, match="^m-6: A = 30 "):
-        study.tell_all(rows)
 
 
 def test_corrections_and_other_writers_are_taken_into_account(tmp_path):

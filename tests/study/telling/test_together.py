@@ -44,14 +44,6 @@ def test_a_key_with_another_content_is_refused(study):
     assert study.n_measurements == 1
 
 
-def test_voided_results_are_not_told_again(study):
-    study.tell(**row(key="k"))
-    study.void("m-1", "spilled")
-    with pytest.raises(ValueError, match="voided"):
-        study.tell_all([row(), row(key="k")])
-    assert study.n_measurements == 0
-
-
 def test_who_made_a_change_is_in_the_log(study):
     study.tell(**row(by="Bob"))
     with study.acting("Ann"):

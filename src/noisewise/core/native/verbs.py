@@ -1,11 +1,10 @@
 """Verbs with two bodies: NumPy, which reads like the equation, and C, which runs where it was built.
 
-``@verb`` stands on the NumPy body and answers with the compiled function of the same name, which reads the
-model's arrays where they are. It hands over to the NumPy body what it does not know: other layouts and types,
-models of somebody else's making, and very long lists, whose blocks NumPy spreads over threads. Without the
-extension the NumPy body is all there is; nothing else changes but the speed. Setting the environment variable
-NOISEWISE_VERBS to "numpy" does without it on purpose, to "baseline" without the instructions of newer
-processors.
+``@verb`` decorates the NumPy body and returns the compiled function of the same name, which reads the model's
+arrays in place. It hands over to the NumPy body what it does not know: other layouts and types, and models of
+other classes. Without the extension the NumPy body does the work; nothing else changes but the speed. The
+environment variable NOISEWISE_VERBS chooses: "numpy" does without the extension, "baseline" without
+the instructions of newer processors.
 """
 
 import contextlib

@@ -28,7 +28,7 @@ from noisewise.study.asking.pending import (
     usual_probe,
     with_scatter,
 )
-from noisewise.study.asking.policy import checked, sharpness_of
+from noisewise.study.asking.policy import sharpness_of
 from noisewise.study.asking.race import Proposal, by_price, largest, propose, propose_wave
 from noisewise.study.asking.reasons import Reasons
 from noisewise.study.certificates.bound import Recommended, recommend
@@ -246,7 +246,7 @@ def rehearse_asking(state: State) -> None:
     allowed = state.allowed()
     # Where all options are excluded nothing can be asked for now, but some may be included again.
     some = allowed if allowed.any() else ~allowed
-    Chooser(Analysis(state), checked(state.policy)).choose(some, 1.0, 1)
+    Chooser(Analysis(state), state.policy).choose(some, 1.0, 1)
 
 
 class Decider:
@@ -389,7 +389,7 @@ class Decider:
         if self._chooser is None:
             from noisewise.study.asking.policy import Chooser
 
-            self._chooser = Chooser(self._analysis, checked(self._policy))
+            self._chooser = Chooser(self._analysis, self._policy)
             for one in self.under_way:
                 self._imagine(one)
         allowed = _worth_asking(self._analysis, allowed, self.prepare()[1])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, distinct, median
 from noisewise.study.evidence.half_widths import MoreEvidence, SeparateOptions, expected_above
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, NOBODY, Codes, Columns
 from noisewise.study.log.state import Job, State
@@ -181,7 +181,7 @@ def _usual_manner(analysis: Analysis, announced: bool) -> Manner:
     usual = single & (columns.kind == code)
     pools = np.bincount(columns.pool[usual])
     first = min(np.flatnonzero(pools == pools.max()).tolist(), key=columns.pools.__getitem__)
-    return Manner(KINDS[code], float(np.median(columns.readings[usual])), first)
+    return Manner(KINDS[code], median(columns.readings[usual]), first)
 
 
 def _belonging(logs: Floats, option: Codes, n: int) -> Floats:
@@ -449,7 +449,7 @@ def condensed(analysis: Analysis) -> Columns:
     kind = np.where(np.isin(columns.kind, kept), columns.kind, KINDS.index(KNOWN))
     family = kind * (1 + len(columns.pools)) + np.where(np.isin(kind, kept[1:]), columns.pool, 0)
     columns = columns._replace(kind=kind)
-    parts = [_condensed(analysis, columns, family == one, sigma) for one in np.unique(family)]
+    parts = [_condensed(analysis, columns, family == one, sigma) for one in distinct(family)]
     if not parts:
         return columns._replace(pools=columns.pools or [""])
     joined: Any = {

@@ -1,12 +1,10 @@
-"""Who asks: RACE, a study's own rule, or any other rule, which replays the measurements of the study.
+"""The rule that makes suggestions: RACE, a study's own, or any other one, which replays the measurements.
 
-A rule is made afresh from the log at every question, and learns every measurement in an order that does not
-depend on that of telling. It sees values without the estimated offsets of their blocks; where options were
+A rule is made afresh from the log for every question, and learns every measurement in an order that does not
+depend on that of recording. It sees values without the estimated offsets of their blocks; where options were
 compared, it sees one estimate of each. Options that deviate from their features count as rougher.
 """
 
-import functools
-import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,16 +47,24 @@ def pinned_policy(name: str, options: dict[str, Any], *, delta: float, seed: int
 
 
 def policy_body(name: str, options: dict[str, Any], specification: Specification) -> dict[str, Any]:
-    """The body of an event "policy"."""
+    """Return the body of an event "policy"."""
     pinned = pinned_policy(name, options, delta=specification.delta, seed=specification.seed)
     return {"policy": asdict(pinned)}
 
 
-def checked(policy: PolicyChoice) -> PolicyChoice:
-    """The policy, whose options may come from a log."""
+def rule_of(policy: PolicyChoice) -> Any:
+    """Return the rule of a policy, with the options that it was pinned with; they may come from a log."""
+    from noisewise.rules.policy import Policy
+    from noisewise.rules.registry import rule_named
+
     with _from_a_log():
-        _check_pinned(policy.name, json.dumps(policy.options, sort_keys=True))
-    return policy
+        options = dict(policy.options)
+        horizon = options.pop("horizon", None)
+        rule = rule_named(policy.name)(**options)
+        if missing := sorted(set(rule.options()) - set(options)):
+            raise ValueError(f"{policy.name} lacks the option {missing[0]!r}.")
+        Policy(rule, np.eye(2), horizon=horizon)
+    return rule
 
 
 def sharpness_of(policy: PolicyChoice) -> float:
@@ -67,28 +73,9 @@ def sharpness_of(policy: PolicyChoice) -> float:
         return check_positive("sharpness", policy.options.get("sharpness"))
 
 
-@functools.lru_cache(maxsize=64)
-def _check_pinned(name: str, options: str) -> None:
-    """Refuse options that the policy would not have been pinned with."""
-    from noisewise.rules.policy import Policy
-    from noisewise.rules.registry import make_policy, rule_named
-
-    given, rule = json.loads(options), rule_named(name)
-    horizon = given.pop("horizon", None)
-    needed = {"horizon": horizon} if horizon is not None else {}
-    if given.get("sigma_min") is not None:
-        needed["sigma_min"] = given["sigma_min"]
-    known = set(make_policy(name, np.eye(2), **SETTING, **needed).options)
-    if missing := sorted(known - set(given)):
-        raise ValueError(f"{name} lacks the option {missing[0]!r}.")
-    if unknown := sorted(set(given) - known):
-        raise ValueError(f"{name} has no option {unknown[0]!r}.")
-    Policy(rule(**given), np.eye(2), horizon=horizon)
-
-
 @contextmanager
 def _from_a_log() -> Iterator[None]:
-    """Policies come from logs as well: whatever is wrong with one is said in one sentence."""
+    """Say in one sentence what is wrong with a policy that came from a log."""
     try:
         yield
     except (ValueError, TypeError, KeyError, OverflowError) as problem:
@@ -102,14 +89,10 @@ class Chooser:
     """A rule with everything measured so far; it remembers what is under way."""
 
     def __init__(self, analysis: Analysis, policy: PolicyChoice) -> None:
-        from noisewise.rules.registry import rule_named
-
         self._unit = unit_of(analysis)
         sigma = analysis.sigmas.estimated / self._unit
         self._typical = float(np.median(sigma)) if sigma.size else math.nan
-        options = {name: value for name, value in policy.options.items() if name != "horizon"}
-        made = rule_named(policy.name)(**options)
-        self._rule = made.on(analysis.model.actions(), policy.options.get("horizon"))
+        self._rule = rule_of(policy).on(analysis.model.actions(), policy.options.get("horizon"))
         if not analysis.columns.value.size:
             return
         for option, value, error in _pooled(analysis) if self._rule.pools else _one_by_one(analysis):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noisewise.core.blocks import distinct
 from noisewise.core.text import counted, number, rounded_up, some_of
 from noisewise.study.certificates.check import Check, largest_shift, shared_arms
 from noisewise.study.evidence.counts import Counts
@@ -39,7 +40,7 @@ def assumptions(analysis: Analysis, check: Check) -> Assumptions:
 
 
 def _kinds(analysis: Analysis) -> set[str]:
-    return {KINDS[code] for code in np.unique(analysis.columns.kind)}
+    return {KINDS[code] for code in distinct(analysis.columns.kind)}
 
 
 def about_known_rows(analysis: Analysis, check: Check) -> list[str]:
@@ -253,7 +254,7 @@ def about_one_look(analysis: Analysis, check: Check) -> list[str]:
 
 def about_errors_once(analysis: Analysis, check: Check) -> list[str]:
     """Assumptions that come with the kinds of error bars told."""
-    present = {KINDS[code] for code in np.unique(analysis.columns.kind)}
+    present = {KINDS[code] for code in distinct(analysis.columns.kind)}
     said = []
     if KNOWN in present:
         said += [

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, distinct
 from noisewise.core.text import counted, some_of
 from noisewise.study.certificates.assumptions import approximations, assumptions, broken_promises
 from noisewise.study.certificates.certificate import Certificate
@@ -252,7 +252,7 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
     columns = analysis.columns
     level = columns.minus < 0
     # In another block another value is nothing special: its offset may be all there is to it.
-    one_block = np.unique(columns.block[level]).size == 1
+    one_block = distinct(columns.block[level]).size == 1
     if one_block and columns.arm is None and math.isfinite(claim.bound):
         signed = np.where(level, analysis.specification.sign * columns.value, -np.inf)
         tops = {state.ids[option] for option in columns.plus[signed == signed.max()]}

@@ -29,6 +29,7 @@ from noisewise.study.log.measurements import KINDS, NO_BLOCK, Codes, Columns
 from noisewise.study.log.model_choice import ESTIMATE, SIZES, facts_of, switched
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.fit import block_places
+from noisewise.study.models.solver import DECIDES
 from noisewise.study.models.variance_components import Remedy, scatter_of
 from noisewise.study.telling.error_bars import KNOWN
 
@@ -38,9 +39,9 @@ ROW, UNIT, VARIANCES, UNDERSTATED, OVERSTATED, SCATTER, DEVIATION, OFFSETS, ORDE
 )  # fmt: skip
 #: Degrees of freedom below which only rows are looked at, and error bars below which nothing is said of all.
 FEW, FEW_BARS = 5, 10
-#: The most rows that are blamed, as a number and a part of all; how many are tried in turn; and the chance
-#: of a measurement that far off below which it is suspected.
-MOST_ROWS, MOST_PART, TRIED, SUSPICIOUS_ROW = 8, 0.1, 6, 0.01
+#: The most rows that are blamed, as a number and a part of all, and the chance of a measurement that far off
+#: below which it is suspected.
+MOST_ROWS, MOST_PART, SUSPICIOUS_ROW = 8, 0.1, 0.01
 #: Factors by which a value in another unit is off; per cent is the usual slip, and another one costs more.
 UNITS = {
     100.0: "100 times", 0.01: "a hundredth of", 1000.0: "1000 times", 0.001: "a thousandth of",
@@ -88,16 +89,38 @@ class Cause:
         }
 
 
-class Rest(NamedTuple):
-    """Measurements, fitted."""
+class Rest:
+    """Measurements, fitted, and what happens without any one of them.
 
-    columns: Columns
-    sigma: Floats
-    squares: float
-    freedom: int
-    residuals: Floats  # (N,): value less fit
-    offsets: Floats  # (N,): of its block; 0 for differences
-    parts: Codes  # (N,): measurements with the same are connected
+    Args:
+        analysis: Whose model is fitted.
+        columns: The measurements.
+        sigma: Their standard errors, (N,).
+        scatter: Whether no size is known yet, and only repeats tell how measurements scatter.
+    """
+
+    def __init__(self, analysis: Analysis, columns: Columns, sigma: Floats, *, scatter: bool = False) -> None:
+        sign, sums = analysis.specification.sign, analysis.pooled(columns, sigma)
+        fit = analysis.model.scatter_fit(sums) if scatter else analysis.fit(sums)
+        self.columns, self.sigma, self.squares = columns, sigma, fit.squares(sums)
+        self.freedom, self.parts = columns.value.size - fit.rank, fit.group[columns.plus]
+        level, block = columns.minus < 0, block_places(columns, sums.blocks)
+        self.offsets = np.where(level, sign * fit.offsets[block], 0.0)
+        self.residuals = sign * sigma * standard_residuals(analysis, columns, sigma, sums, fit)
+        self._fit, self._sums = fit, sums
+
+    @functools.cached_property
+    def kept(self) -> Floats:
+        """The part of each error that is left in the residual: 0 where nothing else says the same, (N,)."""
+        variances = self._fit.variances_of_rows(self._sums)[self._sums.row_of(self.columns)]
+        kept = 1.0 - variances / self.sigma**2
+        return np.where(kept > 1.0 - DECIDES, kept, 0.0)
+
+    @functools.cached_property
+    def falls(self) -> Floats:
+        """By how much chi-square falls without each measurement, (N,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.kept > 0.0, (self.residuals / self.sigma) ** 2 / self.kept, 0.0)
 
     @property
     def reduced(self) -> float:
@@ -108,6 +131,27 @@ class Rest(NamedTuple):
     def words(self) -> str:
         """What the fit is, for the end of a sentence."""
         return f"the reduced chi-square is {number(self.reduced)}" if self.freedom > 0 else "all fits"
+
+    def suspect(self, unit: float = 1.0, *, with_error: bool = True, logs: bool = False) -> "Suspect":
+        """The measurement that lies furthest from what the others say.
+
+        Args:
+            unit: By how much all squared standard errors are too small.
+            with_error: Whether it came with an error bar, which may have the same slip as its value.
+            logs: Whether values are logarithms.
+        """
+        order = np.argsort(-np.abs(self.residuals / self.sigma), kind="stable")
+        largest = float(self.falls.max())
+        at = int(order[np.argmax(self.falls[order] >= (1.0 - 1e-9) * largest)])
+        alike = [k for k in order[self.falls[order] >= largest - unit].tolist() if k != at]
+        kept, residual = float(self.kept[at]), float(self.residuals[at])
+        sigma, known = float(self.sigma[at]) * math.sqrt(unit), kept > 1e-6 and not alike
+        away = residual / kept if kept else math.inf
+        expected = float(self.columns.value[at]) - away if known else math.nan
+        cost = math.log(max(away * away, 1e-300)) + 1.0 if math.isfinite(away) else 0.0
+        found = Suspect(at, self.columns, (at, *alike), math.sqrt(largest / unit), expected, cost)
+        of_others = sigma**2 * (1.0 - kept) / kept if known else math.inf
+        return slipped(found, sigma, of_others, with_error=with_error, logs=logs) if known else found
 
 
 class Judged:
@@ -133,13 +177,7 @@ class Judged:
 
     def fitted(self, columns: Columns, sigma: Floats) -> Rest:
         """The model of the study, fitted to these."""
-        analysis, sign = self.analysis, self.analysis.specification.sign
-        sums = analysis.pooled(columns, sigma)
-        fit = analysis.fit(sums)
-        offsets = np.where(columns.minus < 0, sign * fit.offsets[block_places(columns, sums.blocks)], 0.0)
-        residuals = sign * sigma * standard_residuals(analysis, columns, sigma, sums, fit)
-        freedom = columns.value.size - fit.rank
-        return Rest(columns, sigma, fit.squares(sums), freedom, residuals, offsets, fit.group[columns.plus])
+        return Rest(self.analysis, columns, sigma)
 
     def deviance_of(self, columns: Columns, bare: Floats, extra: float | None = None) -> float:
         """-2·log L of other measurements, error bars or extra scatter, the model as it is."""
@@ -195,11 +233,12 @@ def wrong_rows(judged: Judged) -> Cause | None:
     suspects: list[Suspect] = []
     best: tuple[float, int, Rest] | None = None
     for _ in range(min(MOST_ROWS, max(1, int(MOST_PART * count)), rest.freedom)):
-        found = _worst(judged, rest, count)
-        if found is None:
+        # A very precise row draws the fit to itself: what counts is how chi-square falls without it.
+        far = float(rest.falls.max()) if np.isfinite(rest.falls).all() else 0.0
+        if rest.freedom <= 0 or far <= 0.0 or math.erfc(math.sqrt(far / 2.0)) * count >= SUSPICIOUS_ROW:
             break
-        suspects.append(found)
-        others = np.arange(rest.sigma.size) != found.at
+        suspects.append(rest.suspect(logs=judged.logs))
+        others = np.arange(rest.sigma.size) != suspects[-1].at
         bare, rest = bare[others], judged.fitted(rest.columns.select(others), rest.sigma[others])
         deviance = judged.deviance_of(rest.columns, bare) + sum(one.deviance for one in suspects)
         deviance += 2.0 * len(suspects) * math.log(count)
@@ -208,43 +247,7 @@ def wrong_rows(judged: Judged) -> Cause | None:
     return None if best is None else _row_cause(judged, suspects[: best[1]], best[2], best[0])
 
 
-def _worst(judged: Judged, rest: Rest, count: int) -> Suspect | None:
-    """The measurement that lies furthest from what the others say; None if chance puts one there."""
-    standard = np.abs(rest.residuals / rest.sigma)
-    if rest.freedom <= 0 or not np.isfinite(standard).all():
-        return None
-    tried = np.argsort(-standard, kind="stable")[:TRIED].tolist()
-    for at in tried[:]:  # a very precise row draws the fit to itself, and the others away
-        same = np.flatnonzero(rest.columns.plus == rest.columns.plus[at])
-        tried.append(int(same[np.argmin(rest.sigma[same])]))
-    tried = list(dict.fromkeys(tried))
-    falls = []
-    for at in tried:
-        others = np.arange(standard.size) != at
-        falls.append(rest.squares - judged.fitted(rest.columns.select(others), rest.sigma[others]).squares)
-    largest = max(falls)
-    at = tried[falls.index(largest)]
-    if not largest > 0.0 or not math.erfc(math.sqrt(largest / 2.0)) * count < SUSPICIOUS_ROW:
-        return None
-    alike = tuple(one for one, fall in zip(tried, falls, strict=True) if fall >= largest - 1.0)
-    # The fall is r²/σ²/(1 - h), and what the others say lies r/(1 - h) below the value.
-    variance, residual = float(rest.sigma[at]) ** 2, float(rest.residuals[at])
-    away = variance * largest / residual if residual else math.inf
-    undecided = residual / away if math.isfinite(away) else 0.0
-    known = undecided > 1e-6 and len(alike) == 1
-    expected = float(rest.columns.value[at]) - away if known else math.nan
-    cost = math.log(max(away * away, 1e-300)) + 1.0 if math.isfinite(away) else 0.0
-    found = Suspect(
-        at, rest.columns, (at, *(k for k in alike if k != at)), math.sqrt(largest), expected, cost
-    )
-    if not known:
-        return found
-    return slipped(found, float(rest.sigma[at]), variance * (1.0 - undecided) / undecided, logs=judged.logs)
-
-
-def slipped(
-    found: Suspect, sigma: float, of_others: float, *, with_error: bool = True, logs: bool = False
-) -> Suspect:
+def slipped(found: Suspect, sigma: float, of_others: float, *, with_error: bool, logs: bool) -> Suspect:
     """With the slip of the unit that explains it best, if any does better than an offset of its own.
 
     Args:

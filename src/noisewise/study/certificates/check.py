@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, distinct
 from noisewise.core.distributions import chi_square_quantile, chi_square_tails, f_quantile, f_tails
 from noisewise.core.text import as_html, counted, number
 from noisewise.study.certificates.certificate import WithLeague
@@ -437,7 +437,7 @@ def _unlike_the_others(analysis: Analysis, suspicious: float) -> str | None:
     if apart is None:
         return None
     at = int(np.argmax(np.abs(apart)))
-    measured = np.unique(analysis.columns.plus).size
+    measured = distinct(analysis.columns.plus).size
     chance = math.erfc(abs(apart[at]) / math.sqrt(2.0)) * measured
     if chance >= suspicious:
         return None

@@ -27,19 +27,18 @@ from noisewise.study.certificates.causes import (
     VARIANCES,
     Cause,
     Judged,
-    Suspect,
+    Rest,
     check_after,
     common_factor,
     labelled_offsets,
     offsets_in_order,
     row_of,
     sentence_about,
-    slipped,
     variances,
     wrong_rows,
     wrong_sizes,
 )
-from noisewise.study.certificates.check import SUSPICIOUS, UNEQUAL, Check, name_of, standard_residuals, tails
+from noisewise.study.certificates.check import SUSPICIOUS, UNEQUAL, Check, name_of, tails
 from noisewise.study.log.measurements import KINDS, NO_BLOCK
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.models.scatter import is_linked, unequal_scatter
@@ -188,31 +187,19 @@ def wrong_reading(analysis: Analysis) -> Cause | None:
     if analysis.any_tails or analysis.own_readings is not None or columns.value.size <= FEW:
         return None
 
-    def squares_of(rows: object) -> float:
-        some = columns.select(np.asarray(rows))
-        sums = analysis.pooled(some, np.ones(some.value.size))
-        return analysis.model.scatter_fit(sums).squares(sums)
-
-    ones = np.ones(columns.value.size)
-    sums = analysis.pooled(columns, ones)
-    fit = analysis.model.scatter_fit(sums)
-    squares, freedom = fit.squares(sums), columns.value.size - fit.rank
+    rest, scale = (
+        Rest(analysis, columns, np.ones(columns.value.size), scatter=True),
+        analysis.specification.value_scale,
+    )
+    squares, freedom = rest.squares, rest.freedom
     if freedom < FEW or not 0.0 < squares < math.inf:
         return None
-    residuals = analysis.specification.sign * standard_residuals(analysis, columns, ones, sums, fit)
-    tried = np.argsort(-np.abs(residuals), kind="stable")[:3].tolist()
-    falls = [squares - squares_of(np.arange(ones.size) != at) for at in tried]
-    at, fall = tried[int(np.argmax(falls))], max(falls)
-    scatter = math.sqrt(max(squares - fall, 1e-30 * squares) / (freedom - 1))
-    if f_tails(1.0, freedom - 1.0, fall / scatter**2).upper * ones.size >= UNLIKELY:
+    fall = float(rest.falls.max())
+    variance = max(squares - fall, 1e-30 * squares) / (freedom - 1)
+    if f_tails(1.0, freedom - 1.0, fall / variance).upper * columns.value.size >= UNLIKELY:
         return None
-    alike = tuple(one for one, other in zip(tried, falls, strict=True) if other >= (1.0 - 1e-7) * fall)
-    away, scale = fall / float(residuals[at]), analysis.specification.value_scale
-    expected = float(columns.value[at]) - away if len(alike) == 1 else math.nan
-    found = Suspect(at, columns, alike, math.sqrt(fall) / scatter, expected, 2.0 * math.log(abs(away)) + 1.0)
-    if len(alike) == 1:
-        of_others = scatter**2 * max(0.0, away / float(residuals[at]) - 1.0)
-        found = slipped(found, scatter, of_others, with_error=False, logs=scale.log)
+    found = rest.suspect(variance, with_error=False, logs=scale.log)
+    at, alike, scatter = found.at, found.alike, math.sqrt(variance)
     name = f"m-{columns.number[at]}"
     without = name_of(analysis, columns, at).rsplit(" of ", 1)[0] if len(alike) == 1 else "one of them"
     words = (

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, distinct
 from noisewise.study.log.measurements import KINDS, Codes, Columns
 from noisewise.study.models.fit import pool
 
@@ -184,7 +184,7 @@ def evidence_of(recorded: Recorded, known: Sequence[type[Kind]]) -> list[Kind]:
             free &= ~rows
     kinds = np.zeros(recorded.n, dtype=np.int64)
     for _, rows in parts:
-        kinds[np.unique(recorded.columns.plus[rows])] += 1
+        kinds[distinct(recorded.columns.plus[rows])] += 1
     recorded = replace(recorded, several=kinds > 1)
     parts.sort(key=lambda part: known.index(part[0]))
     return [kind.of(recorded, rows) for kind, rows in parts or [(known[0], free)]]

@@ -17,7 +17,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, distinct
 from noisewise.study.evidence.kind import Kind, LogEvidence, Recorded, log_mean
 from noisewise.study.log.measurements import Codes, Columns
 from noisewise.study.models.fit import pool
@@ -145,7 +145,7 @@ class LimitedScatter(KnownErrorBars):
     @classmethod
     def parts(cls, columns: Columns, rows: Mask) -> Iterator[Mask]:
         """Those that share a scatter."""
-        for code in np.unique(columns.pool[rows]):
+        for code in distinct(columns.pool[rows]):
             yield rows & (columns.pool == code)
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, distinct
 from noisewise.study.evidence.kind import DOWN, UP, Kind
 from noisewise.study.evidence.known import KnownErrorBars
 from noisewise.study.evidence.levels import Levels, above_idle, all_levels
@@ -241,7 +241,7 @@ def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[
     names = rivals.tobytes(), spent.tobytes()
     scale = 1.0 / np.sqrt(precision)
     found = np.empty((precision.size, rivals.size + spent.size))
-    for one in np.unique(cell):
+    for one in distinct(cell):
         rows = np.flatnonzero(cell == one)
         nodes = _cell(int(one), *names)
         reach = chebvander(place[rows], POINTS - 1) @ _to_series @ nodes

@@ -32,7 +32,7 @@ from typing import Self
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, median
 from noisewise.study.evidence import search
 from noisewise.study.evidence.kind import UP, Kind, LogEvidence, Recorded, log_mean
 from noisewise.study.evidence.known import one_sided
@@ -142,7 +142,7 @@ class OwnScatter(Kind):
         """Of a reading of each option; of those that were hardly read, as it usually is."""
         freedom = self._readings - 1.0
         known = (freedom >= 1.0) & (self._raised > 0.0)
-        usual = float(np.median(self._raised[known] / freedom[known])) if known.any() else self._usual**2
+        usual = median(self._raised[known] / freedom[known]) if known.any() else self._usual**2
         return np.where(known, self._raised / np.maximum(freedom, 1.0), usual)
 
     def guess(self, options: Codes, levels: Floats, side: float) -> Floats:

@@ -45,7 +45,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, median
 from noisewise.study.evidence.items import Pair, PairedItems
 from noisewise.study.log.items import ItemAnswers
 from noisewise.study.log.measurements import Codes
@@ -163,7 +163,7 @@ class PairRounds:
 
 def median_distance(values: Floats) -> float:
     """The median distance of values from their median."""
-    return float(np.median(np.abs(values - np.median(values))))
+    return median(np.abs(values - median(values)))
 
 
 def shares_by_place(first: Floats, best: Codes, other: Codes) -> Floats:

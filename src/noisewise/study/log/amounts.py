@@ -1,7 +1,6 @@
 """What measurements are called, and how many there are: trials, answers, readings, differences, arms."""
 
-import numpy as np
-
+from noisewise.core.blocks import distinct
 from noisewise.core.text import counted
 from noisewise.study.log.measurements import KINDS, NO_BLOCK, Columns
 from noisewise.study.log.specification import SYMMETRIC
@@ -15,7 +14,7 @@ NAMES = {COUNTS: "trial", ITEMS: "answer", READINGS: "reading", NONE: "reading",
 def name_of(state: State, columns: Columns | None = None) -> str:
     """What a person orders or counts: "trial", "answer", "reading", or "measurement" if kinds are mixed."""
     columns = state.measurements.columns() if columns is None else columns
-    names = {NAMES.get(KINDS[code], "measurement") for code in np.unique(columns.kind).tolist()}
+    names = {NAMES.get(KINDS[code], "measurement") for code in distinct(columns.kind).tolist()}
     if names == {"answer"} and state.specification.noise == SYMMETRIC:
         return "reading"
     return names.pop() if len(names) == 1 else "measurement"
@@ -30,13 +29,13 @@ def amount(state: State, columns: Columns | None = None) -> str:
     """
     columns = state.measurements.columns() if columns is None else columns
     if columns.arm is not None and columns.arm.all():
-        studies = np.unique(columns.block).size
+        studies = distinct(columns.block).size
         return f"{counted(columns.value.size, 'arm')} of {studies:,} {'study' if studies == 1 else 'studies'}"
     name = name_of(state, columns)
     if name != "measurement":
         return counted(float(columns.readings.sum()), name)
     if columns.value.size and (columns.minus >= 0).all():
-        labelled = [columns.blocks[code] != NO_BLOCK for code in np.unique(columns.block)]
+        labelled = [columns.blocks[code] != NO_BLOCK for code in distinct(columns.block)]
         where = f" in {counted(len(labelled), 'block')}" if all(labelled) else ""
         return counted(columns.value.size, "difference") + where
     return counted(columns.value.size, name)

@@ -61,21 +61,21 @@ NEEDED = ("option", "value", "kind")
 #: Kinds whose standard error is said, and kinds whose is estimated.
 WITH_SIGMA, WITHOUT_SIGMA = frozenset((KNOWN, COUNTS, BOUNDED, ITEMS)), frozenset((READINGS, NONE))
 
-Told = msgspec.defstruct(
-    "Told",
+ToldColumns = msgspec.defstruct(
+    "ToldColumns",
     [(n, list[t]) if n in NEEDED else (n, list[t] | None, None) for n, t in TOLD.items()],  # type: ignore[valid-type]
     forbid_unknown_fields=True,
     kw_only=True,
 )
 
 
-class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class EventBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What an event says, and who made the change, where that is known."""
 
     by: str | None = None
 
 
-class Ask(Body, frozen=True):
+class AskBody(EventBody, frozen=True):
     """A suggestion: see `noisewise.study.log.records.Job`."""
 
     id: Name
@@ -91,21 +91,21 @@ class Ask(Body, frozen=True):
     fresh_from: Count = 1
 
 
-class Close(Body, frozen=True):
+class CloseBody(EventBody, frozen=True):
     """A suggestion could not be measured, or was given back."""
 
     job: Name
     reason: str | None = None
 
 
-class Void(Body, frozen=True):
+class VoidBody(EventBody, frozen=True):
     """A measurement does not count any more."""
 
     number: Number
     reason: str | None = None
 
 
-class Amend(Body, frozen=True):
+class AmendBody(EventBody, frozen=True):
     """A measurement is replaced by a corrected one."""
 
     number: Number
@@ -113,14 +113,14 @@ class Amend(Body, frozen=True):
     reason: str | None = None
 
 
-class Exclude(Body, frozen=True):
+class ExcludeBody(EventBody, frozen=True):
     """An option is left out, or taken in again."""
 
     option: Name
     reason: str | None = None
 
 
-class Add(Body, frozen=True):
+class AddBody(EventBody, frozen=True):
     """There are new options."""
 
     ids: Annotated[list[Name], Meta(min_length=1)]
@@ -128,13 +128,13 @@ class Add(Body, frozen=True):
     costs: list[Amount] | None = None
 
 
-class Policy(Body, frozen=True):
+class PolicyBody(EventBody, frozen=True):
     """Another policy asks from now on."""
 
     policy: PolicyChoice
 
 
-class Switch(Body, frozen=True):
+class SwitchBody(EventBody, frozen=True):
     """Another model holds from now on, or bounds hold for one look only."""
 
     model: ModelChoice
@@ -143,13 +143,13 @@ class Switch(Body, frozen=True):
     reason: str | None = None
 
 
-class Skip(Body, frozen=True):
+class SkipBody(EventBody, frozen=True):
     """Rows of a table without keys were recognised as measurements that are known."""
 
     measurements: str
 
 
-class Table(Body, frozen=True):
+class TableBody(EventBody, frozen=True):
     """Many measurements, in columns."""
 
     columns: dict[str, list[Any]]
@@ -192,7 +192,7 @@ def check_told(state: "State", told: Columns, number: int | None = None) -> None
         told: What they say, in columns; all say the same things.
         number: The measurement that they correct, if they correct one.
     """
-    read(told, Told)
+    read(told, ToldColumns)
     if len({len(column) for column in told.values()}) > 1:
         raise FlawError("its columns have different lengths")
     kinds = set(told["kind"])

@@ -149,9 +149,12 @@ class Measurements:
         return places + 1, rows, tables
 
     def column(self, name: str, count: int) -> NDArray[Any]:
-        """One column of the first measurements, as told; "live" says which of them count."""
-        column = self._live if name == "live" else (self._whole | self._real)[name]
-        return np.array(column[:count])
+        """One column of the first measurements, as told; "live" says which of them count.
+
+        It is a view, which must be gone before the next measurement is entered.
+        """
+        column = self._live if name == "live" else self._whole.get(name) or self._real[name]
+        return np.frombuffer(column, dtype=column.typecode, count=count)
 
     def is_live(self, number: int) -> bool:
         """Whether a measurement counts."""

@@ -291,7 +291,7 @@ def _checked(
         "bounds": None if bounds is None else _two_bounds(bounds),
         "scatter": scatter,
         "noise": None if noise is None else check_choice("tails", noise, (HEAVY, SYMMETRIC)),
-        "items": check_pool(items),
+        "items": None if items is None else check_pool(items),
         "unit": None if unit is None else check_text("unit", unit, most=UNIT_LENGTH),
         "scale": None if scale is None else check_choice("scale", scale, (LOG,)),
         "measure": None if measure is None else check_choice("measure", measure, DECLARED),

@@ -12,17 +12,17 @@ import numpy as np
 from noisewise.core.blocks import Floats
 from noisewise.core.text import printable
 from noisewise.study.log.bodies import (
-    Add,
-    Amend,
-    Ask,
-    Close,
-    Exclude,
+    AddBody,
+    AmendBody,
+    AskBody,
+    CloseBody,
+    ExcludeBody,
     FlawError,
-    Policy,
-    Skip,
-    Switch,
-    Table,
-    Void,
+    PolicyBody,
+    SkipBody,
+    SwitchBody,
+    TableBody,
+    VoidBody,
     check_told,
     of_one,
     read,
@@ -38,7 +38,7 @@ from noisewise.study.log.measurements import NOBODY, Contents, Measurements, Tol
 from noisewise.study.log.model_choice import SIZES, ModelChoice, choose_model
 from noisewise.study.log.specification import ANY_TIME, BLIND, SYMMETRIC, PolicyChoice, Specification
 from noisewise.study.stores.protocol import DamagedError
-from noisewise.study.telling.catalogue import Whitening, whiten
+from noisewise.study.telling.catalogue import Whitening
 from noisewise.study.telling.error_bars import ITEMS, READINGS
 from noisewise.study.telling.items import read_ranges
 
@@ -93,7 +93,7 @@ class State:
         self.index = {option: row for row, option in enumerate(self.ids)}
         self.costs = None if catalogue.costs is None else list(catalogue.costs)
         self.n_first = len(self.ids)
-        self.whitening: Whitening | None = whiten(catalogue) if catalogue.features else None
+        self.whitening: Whitening | None = catalogue.whitening if catalogue.features else None
         self._features: Floats | None = self.whitening.apply(catalogue.values) if self.whitening else None
         self.model = specification.first_model
         self.switched: int | None = None  # measurements that had been told when the model was last changed
@@ -212,7 +212,7 @@ class State:
     def _tell_one(self, body: dict[str, Any], event: Event) -> None:
         self._tell(of_one(body), [(event, 1)])
 
-    def _tell_table(self, body: Table, event: Event) -> None:
+    def _tell_table(self, body: TableBody, event: Event) -> None:
         columns = body.columns
         self._tell(columns, [(event, len(next(iter(columns.values()), [])))])
 
@@ -237,7 +237,7 @@ class State:
             self.items.tell(plus[0], first, self.told[first - 1])
         self.n_events = events[-1][0].number
 
-    def _ask(self, asked: Ask, event: Event) -> None:
+    def _ask(self, asked: AskBody, event: Event) -> None:
         self._row(asked.option)
         if asked.id in self.jobs:
             raise FlawError(f"{asked.id!r} was asked before")
@@ -251,7 +251,7 @@ class State:
         if job.together is not None:
             self.together.setdefault(job.together, []).append(job.id)
 
-    def _fail(self, closed: Close, event: Event) -> None:
+    def _fail(self, closed: CloseBody, event: Event) -> None:
         if closed.job not in self.jobs:
             raise FlawError(f"there is no suggestion {closed.job!r}")
         self._close(closed.job, FAILED if event.kind == "fail" else RELEASED)
@@ -270,7 +270,7 @@ class State:
             raise FlawError(f"there is no measurement m-{number}")
         return self.told[number - 1]
 
-    def _void(self, void: Void, event: Event) -> None:
+    def _void(self, void: VoidBody, event: Event) -> None:
         number, content = void.number, self._content(void.number)
         self.corrections += 1
         if content["kind"] == ITEMS and self.measurements.is_live(number):
@@ -283,7 +283,7 @@ class State:
             del self.keys[key]
             self.freed.setdefault(key, []).append(number)
 
-    def _amend(self, amend: Amend, event: Event) -> None:
+    def _amend(self, amend: AmendBody, event: Event) -> None:
         content, number, old = amend.content, amend.number, self._content(amend.number)
         if ITEMS in (old["kind"], content.get("kind")):
             parts = ("option", "kind", "places", "readings")
@@ -304,7 +304,7 @@ class State:
         if content.get("key") and self.measurements.is_live(number):
             self.keys.setdefault(content["key"], number)
 
-    def _skip(self, skip: Skip, event: Event) -> None:
+    def _skip(self, skip: SkipBody, event: Event) -> None:
         try:
             numbers = read_ranges(skip.measurements)
         except ValueError as problem:
@@ -313,16 +313,16 @@ class State:
             raise FlawError("it names measurements that there are not")
         self.skipped.update(numbers.tolist())
 
-    def _exclude(self, exclude: Exclude, event: Event) -> None:
+    def _exclude(self, exclude: ExcludeBody, event: Event) -> None:
         self.excluded[self._row(exclude.option)] = exclude.reason or "without a reason"
         self.changed = True
 
-    def _include(self, include: Exclude, event: Event) -> None:
+    def _include(self, include: ExcludeBody, event: Event) -> None:
         if self._row(include.option) not in self.excluded:
             raise FlawError(f"{include.option!r} was not excluded")
         del self.excluded[self.index[include.option]]
 
-    def _add(self, add: Add, event: Event) -> None:
+    def _add(self, add: AddBody, event: Event) -> None:
         taken = next((name for name in add.ids if name in self.index), None)
         if taken is not None or len(set(add.ids)) < len(add.ids):
             raise FlawError(f"{taken or add.ids[0]!r} is in the catalogue already")
@@ -341,10 +341,10 @@ class State:
             self.costs += add.costs or []
         self.changed = True
 
-    def _policy(self, policy: Policy, event: Event) -> None:
+    def _policy(self, policy: PolicyBody, event: Event) -> None:
         self.policy = policy.policy
 
-    def _switch(self, switch: Switch, event: Event) -> None:
+    def _switch(self, switch: SwitchBody, event: Event) -> None:
         model = switch.model
         try:
             choose_model(model.model, model.deviation, model.extra_scatter)
@@ -365,18 +365,18 @@ class State:
 #: What an event of each kind says, and what it does.
 _HAPPENS: dict[str, tuple[Any, Callable[[State, Any, Event], None]]] = {
     "tell": (None, State._tell_one),
-    "table": (Table, State._tell_table),
-    "ask": (Ask, State._ask),
-    "fail": (Close, State._fail),
-    "release": (Close, State._fail),
-    "void": (Void, State._void),
-    "amend": (Amend, State._amend),
-    "exclude": (Exclude, State._exclude),
-    "include": (Exclude, State._include),
-    "add": (Add, State._add),
-    "policy": (Policy, State._policy),
-    "switch": (Switch, State._switch),
-    "skip": (Skip, State._skip),
+    "table": (TableBody, State._tell_table),
+    "ask": (AskBody, State._ask),
+    "fail": (CloseBody, State._fail),
+    "release": (CloseBody, State._fail),
+    "void": (VoidBody, State._void),
+    "amend": (AmendBody, State._amend),
+    "exclude": (ExcludeBody, State._exclude),
+    "include": (ExcludeBody, State._include),
+    "add": (AddBody, State._add),
+    "policy": (PolicyBody, State._policy),
+    "switch": (SwitchBody, State._switch),
+    "skip": (SkipBody, State._skip),
 }
 
 

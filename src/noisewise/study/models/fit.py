@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, distinct, median
 from noisewise.core.growing_order import GrowingOrder, Orders
 from noisewise.study.log.measurements import NO_BLOCK, Codes, Columns
 from noisewise.study.models.solver import (
@@ -64,6 +64,17 @@ class Sums(NamedTuple):
         if not alone.any():
             return self
         return self.select(~alone)
+
+    def row_of(self, columns: Columns) -> Codes:
+        """The row that each of the measurements is in, (N,)."""
+        high, low = np.maximum(columns.plus, columns.minus), np.minimum(columns.plus, columns.minus)
+        block = np.where(columns.minus < 0, block_places(columns, self.blocks), 0)
+        n = 1 + int(self.plus.max(initial=0))
+
+        def probe(plus: Codes, minus: Codes, block: Codes) -> Codes:
+            return (plus * (n + 1) + minus + 1) * len(self.blocks) + block
+
+        return np.searchsorted(probe(self.plus, self.minus, self.block), probe(high, low, block))
 
     def select(self, kept: Any) -> "Sums":
         """Some of the rows, by a mask or a slice."""
@@ -112,7 +123,7 @@ class Probes:
         order = sorted_by(columns, "probes", probe, value)
         self._starts, self._of_row = order.starts, order.group_of_row
         self._order = order.places
-        self._centre = order.median if levels is None else float(np.median(levels)) if levels.size else 0.0
+        self._centre = order.median if levels is None else median(levels) if levels.size else 0.0
         if not order.is_settled(sigma):
             self._order = np.lexsort((sigma**-2.0, value, probe))
         self._value = value[self._order]
@@ -212,6 +223,12 @@ class Fit(NamedTuple):
     def variances(self) -> Floats:
         """Squared standard errors of the options, (n,)."""
         return self.own.copy()
+
+    def variances_of_rows(self, sums: Sums) -> Floats:
+        """Squared standard errors of what is fitted for each row of the sums, (rows,)."""
+        if self.solved is None:
+            return self.own[sums.plus]
+        return np.asarray(self.solved.left_out(sums.plus.size).leverage / sums.weight)
 
     def comparable(self, option: int) -> Mask:
         """Which options have an estimated difference to this one, (n,)."""
@@ -404,7 +421,7 @@ def block_votes(sums: Sums) -> Floats:
     precision = totals(sums.block[level], sums.weight[level], len(sums.blocks))
     if not level.any():
         return precision
-    usual = float(np.median(precision[precision > 0.0]))
+    usual = median(precision[precision > 0.0])
     return np.asarray(np.minimum(1.0, precision / (HARDLY_KNOWN * usual)))
 
 
@@ -435,7 +452,7 @@ def display_errors(fit: Fit, sums: Sums) -> Floats:
     level = sums.minus < 0
     blocks, first = np.unique(sums.block[level], return_index=True)
     votes, group = block_votes(sums), fit.group[sums.plus[level][first]]
-    for name in np.unique(fit.group[fit.group >= 0]).tolist():
+    for name in distinct(fit.group[fit.group >= 0]).tolist():
         errors[fit.group == name] = _errors(
             fit, np.flatnonzero(fit.group == name), blocks[group == name], votes
         )
@@ -463,7 +480,7 @@ def only_differences(sums: Sums) -> bool:
     Values of one block, or without any, have a level; differences beside values without a block take theirs.
     """
     level = sums.minus < 0
-    blocks = np.unique(sums.block[level])
+    blocks = distinct(sums.block[level])
     if level.all():
         return blocks.size > 1
     return not np.array_equal(blocks, [0])

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, distinct
 from noisewise.core.distributions import chi_square_quantile, f_quantile, normal_quantile, student_quantile
 from noisewise.study.evidence.half_widths import HalfWidths
 from noisewise.study.log.measurements import KINDS, Codes, Columns
@@ -170,7 +170,7 @@ def _among(variances: Floats, delta: float, freedom: float | None) -> Floats:
     Among very many variances neighbours are taken together, each as large as the largest when it is compared
     with others, and as small as the smallest when others are compared with it: common factors are smaller.
     """
-    least = np.unique(variances)
+    least = distinct(variances)
     if least.size > (most := MOST if freedom is None else MOST_ESTIMATED):
         least = least[np.arange(most) * least.size // most]
     group = np.searchsorted(least, variances, side="right") - 1
@@ -297,7 +297,7 @@ class PairedOnce(Once):
         with np.errstate(invalid="ignore"):
             mean = totals(place, look.sign * columns.value, size) / np.bincount(place, minlength=size)
         self._values: Floats = mean.reshape(-1, n)  # NaN where nothing was measured
-        self._two = np.unique(columns.value).size == 2
+        self._two = distinct(columns.value).size == 2
 
     def widths(self, option: int, leads: bool) -> Floats:
         """Student's half-widths, around the differences that the fit estimates."""

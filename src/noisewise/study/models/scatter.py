@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats, Mask
+from noisewise.core.blocks import Floats, Mask, distinct, median
 from noisewise.core.distributions import chi_square_quantile, chi_square_tails, f_tails
 from noisewise.core.text import counted
 from noisewise.study.log.measurements import ALL_READINGS, KINDS, WITHOUT_ERROR_BARS, Columns
@@ -143,7 +143,7 @@ def own_readings(columns: Columns, n: int) -> OwnReadings:
         order = np.lexsort((columns.scatter, columns.readings, columns.value, columns.plus))
     plus, value, count = columns.plus[order], columns.value[order], columns.readings[order]
     readings = totals(plus, count, n)
-    centre = float(np.median(value)) if value.size else 0.0
+    centre = median(value) if value.size else 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nan_to_num(totals(plus, count * (value - centre), n) / readings)
     within = totals(plus, columns.scatter[order], n)
@@ -213,7 +213,7 @@ def settle(
     if not lacking.any():
         return Sigmas(estimated, estimated, [], waiting)
     certified = estimated.copy()
-    used = sorted(np.unique(columns.pool[lacking]).tolist(), key=columns.pools.__getitem__)
+    used = sorted(distinct(columns.pool[lacking]).tolist(), key=columns.pools.__getitem__)
     # With G pools each gets δ/(G²(G+1)): summed over the pools and over G = 1, 2, … that is δ.
     share = delta / (len(used) ** 2 * (len(used) + 1))
     pools = []
@@ -223,7 +223,7 @@ def settle(
         pool = _pool(columns, members, columns.pools[code], share, residual, limit)
         readings = np.sqrt(columns.readings[members])
         usable = math.isfinite(pool.sd) and pool.sd > 0.0
-        fallback = float(np.median(columns.sigma[~lacking])) if not lacking.all() else resolution
+        fallback = median(columns.sigma[~lacking]) if not lacking.all() else resolution
         estimated[members] = pool.sd / readings if usable else fallback
         certified[members] = pool.upper / readings
         pools.append(pool)
@@ -262,7 +262,7 @@ def _own(
     sums = own_readings(some, 1 + int(some.plus.max()))
     sd, typical = sums.sd, sums.typical_sd
     known = estimated[~np.isnan(estimated)]
-    fallback = float(np.median(known)) if known.size else resolution
+    fallback = median(known) if known.size else resolution
     sd = np.where(np.isnan(sd), typical if math.isfinite(typical) else fallback, sd)
     found = sd[some.plus] / np.sqrt(some.readings)
     estimated[rows] = found if noise_floor is None else np.maximum(found, noise_floor)
@@ -347,7 +347,7 @@ def upper_limit(squares: float, freedom: float, delta: float) -> float:
 def unequal_scatter(columns: Columns, level: float) -> int | None:
     """The first pool whose sets of readings scatter too differently to share one, if any: its code."""
     is_reading = columns.kind == KINDS.index(READINGS)
-    for code in np.unique(columns.pool[is_reading]):
+    for code in distinct(columns.pool[is_reading]):
         members = is_reading & (columns.pool == code)
         if chance_of_equal_scatter([sets_of(columns, members)]) < level:
             return int(code)

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, routines
 
 Codes = NDArray[np.int64]
 
@@ -201,10 +201,6 @@ class Gaussian:
         self.slack, self.moved = 0.0, False
         self._settle()
 
-    def reweighted(self, weight: Floats) -> "Gaussian":
-        """The same rows with other weights."""
-        return Gaussian(self.rows._replace(weight=weight), self.targets, self.nodes, self.layout)
-
     # The border
 
     def _centred(self) -> Floats:
@@ -257,9 +253,8 @@ class Gaussian:
         """``R⁻ᵀc`` for columns over the border, (columns, k)."""
         if not self._upper.size:
             return np.zeros((0, columns.shape[1]))
-        from scipy.linalg import lapack
-
-        return np.asarray(lapack.dtrtrs(self._upper, columns[self._order], trans=1)[0])
+        # dtrtrs starts threads for several columns, however small the triangle is.
+        return np.asarray(routines().solve_many(1.0, self._upper, columns[self._order], trans_a=1))
 
     def _along(self, right: Floats) -> Floats:
         """``Qᵀb`` for a right-hand side over the rows, centred and in units of their errors, (columns, 1)."""

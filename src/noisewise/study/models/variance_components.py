@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, distinct, median
 from noisewise.core.text import counted, rounded_up
 from noisewise.study.log.measurements import KINDS, Columns
 from noisewise.study.log.model_choice import ESTIMATE, SIZES, ModelChoice, facts_of
@@ -120,7 +120,7 @@ class Likelihood:
         self._probes = Probes(self._columns, self._sigma, sign)
         self._pooled: tuple[float, Sums] | None = None
         sums = self.sums(0.0)
-        self.options = np.unique(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]])).size
+        self.options = distinct(np.concatenate([sums.plus, sums.minus[sums.minus >= 0]])).size
         self.measurements = self._columns.value.size
         #: Degrees of freedom within options, and of options around the weighted sums.
         self.repeats = self.measurements - Equations(n, sums).layout.rank
@@ -129,7 +129,7 @@ class Likelihood:
         self._equations: dict[bool, Equations] = {}
         if features is not None:
             self.rank = self._equations_of(sums, deviating=False).layout.rank
-        scale = float(np.median(self._sigma)) if self.measurements else 1.0
+        scale = median(self._sigma) if self.measurements else 1.0
         spread = float(np.ptp(sums.value)) if sums.value.size else 0.0
         decades = math.log10(max(spread / scale, 1.0)) - math.log10(LEAST)
         count = min(math.ceil(decades / STEP), MOST)

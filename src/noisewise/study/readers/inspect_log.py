@@ -49,7 +49,7 @@ def read(
         reducer: How epochs are reduced, if the log has several: ``"mean"``, ``"at_least_2"``.
         option: What the model is called in the study; default: as the log calls it.
         how: ``"items"``, ``"counts"`` or ``"values"``; default: items where scores lie from 0 to 1.
-        missing: What stands for a sample without a score.
+        missing: The score of a sample without one.
         status: ``"any"`` takes logs of evaluations that did not succeed as well.
     """
     telling = Telling(how, missing).check()
@@ -164,9 +164,9 @@ def _scored(file: ResultFile, log: _Log, reducer: str | None) -> Iterator[tuple[
 
 
 def _by_scorer(samples: list[JsonPart]) -> Iterator[tuple[str, list[ItemScore]]]:
-    """The mean of all epochs, which is how Inspect reduces them unless it is told otherwise."""
+    """The mean of all epochs, which is how Inspect reduces them unless it is configured otherwise."""
     parts = []
-    # A sample that was run again stands twice: the later one counts.
+    # A sample that was run again appears twice: the later one counts.
     for sample in {(_id(one), _epoch(one)): one for one in samples}.values():
         found = sample.get("scores")
         values: dict[str, float | None] = {}

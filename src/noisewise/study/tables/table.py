@@ -419,6 +419,9 @@ def _choose(found: list[Candidate], table: Layout, given: Iterable[str]) -> tupl
             choices = [best, *sorted((one for one in choices if one is not best), key=lambda one: -one.score)]
     elif best.ask and (len(choices) > 1 or best.ask in ("error", "n")):
         about = best.ask
+        if about == "columns":  # both answers are among the first
+            alone = [one for one in choices if not one.table.melted][:1]
+            choices = [best, *alone, *(one for one in choices if one is not best and one not in alone)]
     return about, choices
 
 

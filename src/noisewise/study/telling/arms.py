@@ -132,8 +132,8 @@ def _variances(
     most = float(np.abs(off).max())
     if most > max(allowed, 0.0 if known else NEARLY * float(squares.max())):
         raise ValueError(
-            f"study {printable(study)!r}: the standard errors of its {listed_rows(rows)} do not belong to one "
-            "set of arms: each se² must be the sum of the variances of two. Look for a wrong standard error."
+            f"study {printable(study)!r}: the standard errors of its {listed_rows(rows)} do not belong to "
+            "one set of arms: each se² must be the sum of the variances of two. Look for a wrong one."
         )
     if most > allowed:
         part = percent(most / float(squares.max()), 1)
@@ -160,14 +160,15 @@ def _values(
     off = design @ means - value
     worst, error = int(np.abs(off).argmax()), min(row.se for row in rows)
     # Three rows that are rounded by half a unit each close a triangle up to 1.5 units.
-    # Whole numbers may be rounded ones, but nobody rounds away much of a standard error.
+    # Whole numbers may be rounded ones, but not by much of a standard error.
     rounded = min(1.5 * rounding.value, COARSEST * error)
     allowed = DISAGREEMENT * error + rounded + 1e-9 * float(np.abs(value).max())
     if abs(off[worst]) > max(allowed, NEARLY * error):
         row = rows[worst]
         raise ValueError(
             f"study {printable(study)!r}: its differences do not add up: {printable(row.one)} - "
-            f"{printable(row.other)} in row {row.row} contradicts {listed_rows([o for o in rows if o != row])}. "
+            f"{printable(row.other)} in row {row.row} contradicts "
+            f"{listed_rows([o for o in rows if o != row])}. "
             "Look for a wrong number or sign; rows of different studies need different names of the study."
         )
     if abs(off[worst]) > min(allowed, NEARLY * error + 1e-9 * float(np.abs(value).max())):
@@ -223,7 +224,7 @@ def _without_shared_variance(
     )
     return (
         f"study {printable(study)!r} has {len(names)} arms, and its {listed_rows(rows)} have errors in "
-        f"common that nothing tells: they share {printable(shared)}. Add the row {printable(missing)}, or a "
+        f"common that are not given: they share {printable(shared)}. Add the row {printable(missing)}, or a "
         f"column shared_se with the standard error of {printable(shared)}'s own mean, or give the arms "
         f"instead of their differences ({words.layout('arms')})."
     )

@@ -9,7 +9,6 @@ a person can state, in the person's units, and that does not depend on how the f
 
 import functools
 import hashlib
-import threading
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -57,6 +56,11 @@ class OptionCatalogue:
         digest = hashlib.sha256(repr((self.ids, self.columns, self.costs)).encode())
         digest.update(np.ascontiguousarray(self.values).tobytes())
         return digest.hexdigest()
+
+    @functools.cached_property
+    def whitening(self) -> "Whitening":
+        """How its features become whitened ones."""
+        return whiten(self)
 
     def to_plain(self) -> dict[str, Any]:
         """As lists and numbers, for a file."""
@@ -162,24 +166,8 @@ class Whitening:
         return np.asarray(np.linalg.norm(left, axis=1) / np.maximum(1.0, np.linalg.norm(standard, axis=1)))
 
 
-#: The latest whitenings: a study is made, tried and opened with the same catalogue.
-_LATEST: dict[str, Whitening] = {}
-_MOST = 4
-_LOCK = threading.Lock()
-
-
 def whiten(catalogue: OptionCatalogue) -> Whitening:
-    """The whitening of a catalogue's features, with what there is to tell about them."""
-    with _LOCK:
-        found = _LATEST.get(catalogue.fingerprint)
-        if found is None:
-            found = _LATEST[catalogue.fingerprint] = _whiten(catalogue)
-            if len(_LATEST) > _MOST:
-                del _LATEST[next(iter(_LATEST))]
-    return found
-
-
-def _whiten(catalogue: OptionCatalogue) -> Whitening:
+    """Return the whitening of a catalogue's features, with what there is to say about them."""
     values, names = catalogue.values, catalogue.columns
     centre = values.mean(axis=0)
     spread = values.std(axis=0)

@@ -19,10 +19,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from noisewise.core.blocks import Floats
+from noisewise.core.text import counted, some_of
 from noisewise.study.log.state import State
 from noisewise.study.telling.error_bars import BOUNDED, COUNTS
-from noisewise.study.telling.finding import took_its_block
-from noisewise.study.telling.rows import CONTENT, SAID_AGAIN
+from noisewise.study.telling.finding import NAMED, took_its_block
+from noisewise.study.telling.rows import CONTENT, SAID_AGAIN, Body, Change, Fates, all_differing
 
 #: Whether rows without keys that equal told ones were measured again: no, all, or those of no known table.
 Repeat = bool | Literal["others"]
@@ -36,7 +37,6 @@ _MEASURED = ("option", "minus", "value")
 #: is the largest part of all measurements that can be dropped by their values.
 MOST_BY_CHANCE = 0.01
 Signature = tuple[Any, ...]
-Body = Callable[[int], dict[str, Any]]
 
 
 class KnownRows(NamedTuple):
@@ -50,7 +50,7 @@ class KnownRows(NamedTuple):
     missing: tuple[int, ...] = ()  # measurements of such a table that have no row here
 
 
-def find_known(state: State, values: Floats, rows: Sequence[int], body: Body) -> KnownRows:
+def find_known(state: State, values: Floats, rows: Sequence[int], body: Callable[[int], Body]) -> KnownRows:
     """Which rows were told before, and which have something in common with other tables.
 
     Args:
@@ -190,7 +190,7 @@ def _signatures(state: State, number: int) -> set[Signature]:
     return found
 
 
-def find_copies(state: State, values: Floats, body: Callable[[int], dict[str, Any]]) -> dict[int, int]:
+def find_copies(state: State, values: Floats, body: Callable[[int], Body]) -> dict[int, int]:
     """Which new measurements equal one that was told without a key and from no table, with its number.
 
     Args:
@@ -211,3 +211,140 @@ def find_copies(state: State, values: Floats, body: Callable[[int], dict[str, An
     shared = np.isin(values, [state.told[number - 1]["value"] for number in same])
     found = {place: earlier.get(signature(body(place))) for place in np.flatnonzero(shared).tolist()}
     return {place: number for place, number in found.items() if number is not None}
+
+
+# What that means for the rows of a table
+
+
+def _values(bodies: Sequence[Body], places: Sequence[int]) -> Floats:
+    return np.array([bodies[place]["value"] for place in places], dtype=float)
+
+
+def _loose(bodies: Sequence[Body], fates: Fates) -> list[int]:
+    """The places of new rows that have neither a key nor a suggestion."""
+    return [place for place in fates.fresh if not {"key", "job"} & bodies[place].keys()]
+
+
+def without_equal(
+    state: State, bodies: Sequence[Body], rows: Sequence[int], fates: Fates, repeat: Repeat, amend: str | None
+) -> list[str]:
+    """Leave out rows without key and suggestion that an earlier table brought; sentences on voided ones."""
+    loose = _loose(bodies, fates)
+    if not loose:
+        return []
+    numbers = [rows[place] for place in loose]
+    found = find_known(state, _values(bodies, loose), numbers, lambda at: bodies[loose[at]])
+    if repeat == "others":
+        found = KnownRows(found.known if len(found.known) < len(loose) else {})
+    changes = [Change(numbers[at], n, bodies[loose[at]]) for at, n in sorted(found.changed.items())]
+    if changes and amend is None:
+        raise ValueError(changes_in_words(state, changes))
+    if unclear := found.shared if changes or amend is not None else found.same | found.shared:
+        raise ValueError(_in_common(numbers, unclear))
+    known = {loose[at]: number for at, number in (found.known | found.same).items()}
+    gone = {*known, *(loose[at] for at in (*found.voided, *found.changed))}
+    fates.fresh = [place for place in fates.fresh if place not in gone] if gone else fates.fresh
+    fates.known |= known
+    fates.changes += changes
+    fates.skipped, fates.missing = sorted(known.values()), found.missing
+    return [
+        f"row {numbers[at]}: m-{number} was told with this content and voided ({state.voided[number]}); it "
+        'still does not count. If it is right after all, say `repeat="others"`.'
+        for at, number in sorted(found.voided.items())
+    ]
+
+
+def _in_common(rows: Sequence[int], shared: dict[int, int]) -> str:
+    """A sentence on rows that may be recorded already."""
+    pairs = some_of([f"row {rows[at]} = m-{number}" for at, number in sorted(shared.items())])
+    return (
+        f"{counted(len(shared), 'row')} without a key may have been told before ({pairs}), or be equal by "
+        'chance. Nothing was told: say `repeat="others"` if they were measured again; otherwise leave them '
+        "out. Keys for rows avoid this question."
+    )
+
+
+def take_given_keys(state: State, bodies: Sequence[Body], rows: Sequence[int], fates: Fates) -> None:
+    """Find a table that was recorded without keys and comes again with keys: its rows are corrections."""
+    keyed = [place for place in fates.fresh if "key" in bodies[place]]
+    if not keyed:
+        return
+    found = find_known(
+        state,
+        _values(bodies, keyed),
+        [rows[place] for place in keyed],
+        lambda at: {name: part for name, part in bodies[keyed[at]].items() if name != "key"},
+    )
+    for at, number in (found.same | found.changed | found.shared).items():
+        if "key" not in state.told[number - 1]:
+            note = f"may be m-{number}, which was told before without a key."
+            fates.notes.setdefault(keyed[at], []).append(note)
+    same = {keyed[at]: n for at, n in found.known.items() if "key" not in state.told[n - 1]}
+    fates.fresh = [place for place in fates.fresh if place not in same]
+    fates.changes += [Change(rows[place], number, bodies[place]) for place, number in same.items()]
+
+
+def note_copies(state: State, bodies: Sequence[Body], rows: Sequence[int], fates: Fates) -> None:
+    """Name rows that equal measurements which were recorded one by one: they may be the same."""
+    loose = _loose(bodies, fates)
+    found = find_copies(state, _values(bodies, loose), lambda at: bodies[loose[at]]) if loose else {}
+    if len(found) == len(loose) > 1:
+        pairs = some_of([f"row {rows[loose[at]]} = m-{number}" for at, number in found.items()])
+        raise ValueError(
+            f"all {len(loose)} new rows equal measurements that were told before, one by one ({pairs}): "
+            "nothing was told. If they were really measured again, say so: `repeat=True`."
+        )
+    for at, number in found.items():
+        note = f"equals m-{number}, which was told before without a key."
+        fates.notes.setdefault(loose[at], []).append(note)
+
+
+#: What a correction keeps if the row does not say it.
+KEPT = ("by", "note", "at", "cost", "row")
+#: What a value and its error bar say already.
+_IN_VALUE = ("option", "minus", "value", "sigma", "readings", "scatter", "values")
+
+
+def changes_in_words(state: State, changes: Sequence[Change]) -> str:
+    """Describe the changed rows beside what is recorded, and how to correct them all."""
+    shown = [_in_words(state, change) for change in changes[:NAMED]]
+    more = len(changes) - NAMED
+    rest = f"; and {more} more like these" if more > 0 else ""
+    loose = any(not {"key", "job"} & set(change.body) for change in changes)
+    own = '; if they are measurements of their own, `repeat="others"`' if loose else ""
+    return (
+        f"{'; '.join(shown)}{rest}. Nothing was told: if these are corrections, say why with "
+        f'`amend="reason"`{own}.'
+    )
+
+
+def _in_words(state: State, change: Change) -> str:
+    told, body = state.told[change.number - 1], change.body
+    name = f"key {body['key']}" if "key" in body else body.get("job")
+    parts = [part for part in all_differing(told, body) if part not in _IN_VALUE]
+    parts += ["key"] if told.get("key") != body.get("key") else []
+    old, new = _content(told, parts), _content(body, parts)
+    where = f"row {change.row}{'' if name is None else f' ({name})'}"
+    return f"{where}: m-{change.number} was told as {old}, and the row says {new}"
+
+
+def _content(content: Body, parts: Sequence[str]) -> str:
+    """A content such as "A = 1.31 ± 0.1, block 'Tue'"."""
+    minus = f" - {content['minus']}" if "minus" in content else ""
+    error = "" if content.get("shown") is None else f" ± {content['shown']:.6g}"
+    bare = " without error bar" if "kind" in parts and content.get("kind") == "none" else ""
+    said = [f"{part} {content[part]!r}" for part in parts if part != "kind" and content.get(part) is not None]
+    lacking = [f"no {part}" for part in parts if part != "kind" and content.get(part) is None]
+    value = f"{content.get('option')}{minus} = {content.get('value')!r}{error}{bare}"
+    return ", ".join([value, *said, *lacking])
+
+
+def corrected(state: State, change: Change, reason: str) -> Body:
+    """The body of the event that corrects a measurement to what a row says."""
+    old = state.told[change.number - 1]
+    content = {name: part for name, part in change.body.items() if name != "notes"}
+    kept = {name: old[name] for name in KEPT if name in old and name not in content}
+    if "block" not in content and "block" in old and took_its_block(state, old):
+        kept["block"] = old["block"]
+    kept |= {"job": old["job"]} if old.get("job") in state.jobs else {}
+    return {"number": change.number, "reason": reason, "content": content | kept}

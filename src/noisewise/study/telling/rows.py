@@ -4,11 +4,13 @@ A row is a measurement on its own or one of a table. Which rows are already reco
 row with a key or a suggestion (`find_before`), and in `recording` for tables.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from noisewise.core.checks import COST, TIME, check_within
 from noisewise.core.text import NAME_LENGTH, NOTE_LENGTH, check_text
+from noisewise.study.log.jobs import TOLD
 from noisewise.study.log.specification import COUNTED, ERROR_BARS, HEAVY, READ
 from noisewise.study.log.state import Job, State
 from noisewise.study.log.told import Measurement as Measurement
@@ -26,6 +28,9 @@ from noisewise.study.telling.finding import (
     took_its_block,
 )
 from noisewise.study.telling.item_rows import items_content
+
+#: The content of an event.
+Body = dict[str, Any]
 
 
 def check_arm(given: Mapping[str, Any], content: Mapping[str, Any], where: str) -> bool:
@@ -253,3 +258,82 @@ def all_differing(told: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
     """The parts in which what is told now differs from what was told."""
     yield from (part for part, usual in CONTENT.items() if told.get(part, usual) != body.get(part, usual))
     yield from (part for part in SAID_AGAIN if part in body and told.get(part) != body[part])
+
+
+class Change(NamedTuple):
+    """A row that says something else than the measurement it was recorded as."""
+
+    row: int  # in its table, from 1
+    number: int  # of the measurement
+    body: Body  # what the row says
+    differs: str = ""  # in what
+
+
+@dataclass
+class Fates:
+    """What becomes of rows, by their places."""
+
+    fresh: Sequence[int] = ()  # that are new
+    known: dict[int, int] = field(default_factory=dict)  # recorded already, as these measurements
+    voided: dict[int, int] = field(default_factory=dict)  # the same, of measurements that were voided
+    again: dict[int, int] = field(default_factory=dict)  # that repeat a row above
+    changes: list[Change] = field(default_factory=list)  # that correct what is recorded
+    notes: dict[int, list[str]] = field(default_factory=dict)
+    skipped: list[int] = field(default_factory=list)  # measurements that rows without keys were recorded as
+    missing: tuple[int, ...] = ()  # measurements of an earlier version of the table that are not in it
+
+
+def recognise(
+    state: State, bodies: Sequence[Body], rows: Sequence[int] = (), *, match: bool = False
+) -> Fates:
+    """Find rows that are recorded already: by their key, or as the same answer to the same suggestion.
+
+    Args:
+        state: The study before them.
+        bodies: The rows.
+        rows: Their numbers in a table, from 1; default: the first is 1.
+        match: Whether another result for a suggestion that was answered is a correction.
+    """
+    fates, fresh = Fates(), list[int]()
+    first: dict[tuple[str, str], int] = {}
+    for place, body in enumerate(bodies):
+        row = rows[place] if rows else place + 1
+        name = "key" if "key" in body else "job"
+        if name in body:
+            above = first.setdefault((name, body[name]), place)
+            if above != place and differing(bodies[above], body) is None:
+                fates.again[place] = above
+                continue
+            if above != place and name == "key":
+                where = rows[above] if rows else above + 1
+                raise ToldOtherwiseError(
+                    f"row {row}: key {body['key']} is in row {where}, too, with different content; give each "
+                    "measurement a key of its own."
+                )
+            before = find_before(state, body) or (_other_answer(state, body) if match else None)
+            if before is not None and before.differs is not None:
+                fates.changes.append(Change(row, before.number, body, before.differs))
+                continue
+            if before is not None:
+                (fates.known if before.voided is None else fates.voided)[place] = before.number
+                continue
+        fresh.append(place)
+    fates.fresh = fresh
+    return fates
+
+
+def _other_answer(state: State, body: Body) -> Before | None:
+    """A sheet that comes back twice corrects what was recorded; it does not repeat it."""
+    number = None if "key" in body else state.answers.get(body["job"])
+    if number is None or number in state.voided or state.jobs[body["job"]].status != TOLD:
+        return None
+    differ = difference(state, number, body)
+    return None if differ is None else Before(number, differs=differ)
+
+
+def still_void(state: State, number: int) -> str:
+    """Say that a measurement which was voided is not counted again."""
+    return (
+        f"m-{number} was told with this key and content and voided ({state.voided[number]}): told again it "
+        "still does not count. If it is right after all, tell it with another key."
+    )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.core.blocks import Floats
+from noisewise.core.blocks import Floats, Mask
 from noisewise.core.text import number
 from noisewise.study.log.measurements import KINDS, NOBODY, Codes, Measurements
 from noisewise.study.log.specification import HEAVY
@@ -29,6 +29,8 @@ ALIKE, BEYOND, FEW = 10.0, 30.0, 4
 #: Measurements among which the same one is looked for.
 RECENT = 1000
 _BARRED = (KINDS.index(KNOWN), KINDS.index(COUNTS))
+_ITEMS = KINDS.index(ITEMS)
+_LABELS = ("plus", "minus", "block", "kind", "live")
 
 
 def slips_in(state: State, place: int, written: Any = None) -> list[str]:
@@ -39,18 +41,14 @@ def slips_in(state: State, place: int, written: Any = None) -> list[str]:
         place: The number of the measurement.
         written: Its value as it was written.
     """
-    body, all_of = state.told[place - 1], state.measurements
+    body, all_of, question = state.told[place - 1], state.measurements, state.specification
     if body["kind"] == ITEMS or not all_of.is_live(place):
         return []
-    plus = all_of.column("plus", place)
+    plus, minus, block, kinds, live = (all_of.column(name, place) for name in _LABELS)
     rows = np.flatnonzero(plus[:-1] == plus[-1])
-    for name in ("minus", "block"):
-        column = all_of.column(name, place)
-        rows = rows[column[rows] == column[-1]]
-    live, kinds = all_of.column("live", place), all_of.column("kind", place)
-    rows = rows[(live[rows] > 0) & (kinds[rows] != KINDS.index(ITEMS))]
+    rows = rows[(minus[rows] == minus[-1]) & (block[rows] == block[-1]) & _counts(kinds[rows], live[rows])]
     values, value, shown = all_of.column("value", place)[rows], body["value"], body.get("shown")
-    barred, sigma = np.isin(kinds[rows], _BARRED), body["sigma"] if kinds[-1] in _BARRED else None
+    sigma = body["sigma"] if kinds[-1] in _BARRED else None
     said = []
     same = rows[(values == value) & (rows >= place - 1 - RECENT)].tolist()
     if shown is not None and body["kind"] != COUNTS and shown in (state.told[at].get("shown") for at in same):
@@ -60,17 +58,19 @@ def slips_in(state: State, place: int, written: Any = None) -> list[str]:
         )
     if not rows.size:
         said += _unlike_all(all_of, place, value) if "minus" not in body else []
-    elif sigma is None or not barred.any():
-        mean = float(values.mean())
-        said += _other_unit(value, mean) if abs(value - mean) > 0.5 * abs(mean) else []
     else:
-        precision = float(np.sum(all_of.column("sigma", place)[rows][barred] ** -2.0))
-        far = FAR if state.specification.noise != HEAVY else FAR_OF_ANY_TAILS
-        said += _far_off(value, values, sigma, precision, far)
+        mean, far = float(values.sum()) / values.size, FAR if question.noise != HEAVY else FAR_OF_ANY_TAILS
+        if abs(value - mean) > (0.5 * abs(mean) if sigma is None else far * sigma):
+            barred = _are_barred(kinds[rows])
+            if sigma is None or not barred.any():
+                said += _other_unit(value, mean)
+            else:
+                precision = float(np.sum(all_of.column("sigma", place)[rows][barred] ** -2.0))
+                said += _far_off(value, values, sigma, precision, far)
     if sigma is None and body["kind"] == NONE:
         said += _without_error_bar(state, kinds[:-1][live[:-1] > 0])
     pair = PLUS_MINUS.match(written) if sigma is not None and isinstance(written, str) else None
-    if pair and not np.isin(kinds[:-1][live[:-1] > 0], _BARRED).any():
+    if pair and not _are_barred(kinds[:-1][live[:-1] > 0]).any():
         said.append(
             f"was read as a value with its standard error. If {pair[2]} is the standard deviation of n "
             f"readings, amend it with `sd={pair[2]}` and `n=`."
@@ -78,11 +78,18 @@ def slips_in(state: State, place: int, written: Any = None) -> list[str]:
     return [f"{_name(body)} {one}" for one in said]
 
 
+def _are_barred(kinds: Codes) -> Mask:
+    return np.asarray((kinds == _BARRED[0]) | (kinds == _BARRED[1]))
+
+
+def _counts(kinds: Codes, live: Codes) -> Mask:
+    return np.asarray((live > 0) & (kinds != _ITEMS))
+
+
 def _unlike_all(all_of: Measurements, place: int, value: float) -> list[str]:
     """Whether the first value of an option is of another size than those of all others."""
-    count = (all_of.column("live", place) > 0) & (all_of.column("kind", place) != KINDS.index(ITEMS))
-    count &= all_of.column("minus", place) == NOBODY
-    sizes = np.abs(all_of.column("value", place)[:-1][count[:-1]])
+    _, minus, _, kinds, live = (all_of.column(name, place)[:-1] for name in _LABELS)
+    sizes = np.abs(all_of.column("value", place)[:-1][(minus == NOBODY) & _counts(kinds, live)])
     if sizes.size < FEW or not 0.0 < sizes.max() < ALIKE * sizes.min():
         return []
     least, most = float(sizes.min()), float(sizes.max())
@@ -95,7 +102,7 @@ def _unlike_all(all_of: Measurements, place: int, value: float) -> list[str]:
 
 
 def _without_error_bar(state: State, kinds: Codes) -> list[str]:
-    if not np.isin(kinds, _BARRED).any() or has_own_scatter(state):
+    if not _are_barred(kinds).any() or has_own_scatter(state):
         return []
     if np.count_nonzero(kinds == KINDS.index(NONE)) >= LEAST_FREEDOM:
         return []

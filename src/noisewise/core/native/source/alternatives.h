@@ -92,7 +92,7 @@ static void payoffs_of(const DenseModel *model, Layout layout, const double *inv
 static int64_t closest_rival(const double *costs, int64_t n)
 {
     double least = INFINITY;
-    for (int64_t k = 0; k < n; k++) least = costs[k] < least ? costs[k] : least; /* what is no number is no rival */
+    for (int64_t k = 0; k < n; k++) least = costs[k] < least ? costs[k] : least; /* NaN is not a rival */
     if (least == INFINITY) return -1;
     const double high = -floor_below(-least, TIE * fabs(least));
     int64_t k = 0;
@@ -119,7 +119,7 @@ static inline int64_t two_largest(const double *upper, int64_t n, double *second
     int64_t top = 0;
     *second = -INFINITY;
     for (int64_t k = 0; k < n && !isnan(upper[top]); k++)
-        if (isnan(upper[k]) || upper[k] > upper[top]) top = k; /* what is no number comes first, as in NumPy */
+        if (isnan(upper[k]) || upper[k] > upper[top]) top = k; /* NaN comes first, as in NumPy */
     for (int64_t k = 0; k < n; k++)
         if (k != top && !isnan(*second) && !(upper[k] <= *second)) *second = upper[k];
     return top;

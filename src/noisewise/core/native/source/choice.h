@@ -27,7 +27,7 @@ static inline double peak(const double *restrict values, const Flag *restrict fl
     return strange ? NAN : top;
 }
 
-/* The least of the values whose flags are set, passing over what is no number. */
+/* The least of the values whose flags are set, ignoring NaN. */
 static inline double least_where(const double *restrict values, const Flag *restrict flags, int64_t n)
 {
     const Four none = four_of(INFINITY);
@@ -174,7 +174,7 @@ static void drop_ruled_out(const double *restrict means, const double *restrict 
         if (peak(lower, NULL, count) <= floor) continue;
         const double top = peak(lower, candidates + first, count);
         if (top > floor) floor = top;
-        /* What is no number rules out nobody, and is not ruled out. */
+        /* NaN rules nothing out, and is not ruled out. */
         if (isnan(top))
             for (int64_t b = 0; b < count; b++)
                 if (candidates[first + b] && lower[b] > floor) floor = lower[b];
@@ -199,7 +199,7 @@ static double bound_from_widths(const double *means, const double *widths, const
     for (int64_t k = 0; k < n; k++) {
         if (!candidates[k]) continue;
         const double upper = means[k] - means[action] + radius * widths[k];
-        if (isnan(upper)) return INFINITY; /* what is no number bounds nothing */
+        if (isnan(upper)) return INFINITY; /* NaN never counts as a bound */
         if (upper > bound) bound = upper;
     }
     return bound;
@@ -281,7 +281,7 @@ static int64_t smallest_bound(const DenseModel *model, Layout layout, const Flag
         contrast_widths(model, layout, current, widths);
         for (int64_t k = 0; k < n; k++) {
             const double slack = radius * widths[k], lead = means[k] - means[current];
-            const bool known = !isnan(lead + slack); /* what is no number bounds nothing */
+            const bool known = !isnan(lead + slack); /* NaN never counts as a bound */
             const double upper = known ? lead + slack : INFINITY;
             if (candidates[k] && upper > bound) bound = upper, rival = k;
             if (!known) floors[k] = INFINITY;

@@ -15,7 +15,7 @@ static inline void widths_from_covariances(const double *restrict squared_widths
     _Pragma("omp simd")
     for (int64_t k = 0; k < n; k++) {
         const double terms = squared_widths[k] + own, squared = terms - 2.0 * out[k], least = CANCELLED * terms;
-        /* What is no number stays none. */
+        /* NaN stays NaN. */
         out[k] = sqrt(squared < least ? least : squared);
     }
     out[action] = 0.0;

@@ -1,7 +1,7 @@
 /* The matrix game, by the simplex method.
  * Twin: `rules/_frank_wolfe_sampling.py`, which says why.
  *
- * The table has its last column in `right`, (n,), and its last row in `bottom`, (n_rows,); nobody needs the corner.
+ * The table has its last column in `right`, (n,), and its last row in `bottom`, (n_rows,); the corner is not needed.
  * The labels of the variables are whole numbers, kept as the room is: in doubles.
  */
 

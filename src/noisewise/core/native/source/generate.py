@@ -73,13 +73,13 @@ int rivals_within(floats costs[n], length n, float slack, ints* rows[n])
 float hardness(model.means, model.squared_widths, model.scratch*, length n, float eps)
 best_of_others(floats upper[n], length n, new out[n])
 int first_unseen(floats given[n], mask allowed[n], length n)
-write_mixture(floats gap[n], floats gain[n], mask allowed[n], length n, room scratch[n], floats* out[3])
+best_mixture(floats gap[n], floats gain[n], mask allowed[n], length n, room scratch[n], new out[3])
 hedged(floats losses[n], length n, float doubt, new out[n])
 float mixability_gap(floats shares[n], floats losses[n], floats gains[n], length n, float doubt)
-write_contrasts(Vertices shape, floats theta[DIM(shape)], floats covariance[DIM(shape), DIM(shape)],
+contrast_values(Vertices shape, floats theta[DIM(shape)], floats covariance[DIM(shape), DIM(shape)],
     float radius, floats origin[DIM(shape)], room means[shape.right.rows], room squares[shape.right.rows],
-    room pull[DIM(shape)], floats* out[shape.left.rows * shape.right.rows])
-solve_game(floats payoffs[k, n], length k, floats* shares[n], length n, room table[k * n], room right[n],
+    room pull[DIM(shape)], new out[shape.left.rows * shape.right.rows])
+solve_game(floats payoffs[k, n], length k, new out[n], length n, room table[k * n], room right[n],
     room bottom[k], room basic[n], room free[k])
 int first_largest(floats values[n], mask allowed[n], length n)
 int first_largest_candidate(floats values[n], mask allowed[n], mask candidates[n], length n)
@@ -236,7 +236,7 @@ def free_lengths(known: set[str], part: Part, place: str, miss: str) -> Iterator
         if length.isidentifier() and length.islower() and length not in known:
             known.add(length)
             yield f"const int64_t {length} = length_of({place}, {len(part.shape)}, {axis});"
-            # A table of vertices may have no columns: then its row stands for nothing.
+            # A table of vertices may have no columns: then its row is empty.
             yield f"if ({length} {'<' if length.endswith('columns') else '<='} 0) {miss}"
 
 

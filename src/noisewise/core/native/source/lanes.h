@@ -14,10 +14,10 @@ static inline void put_four(Four values, double *out) { _mm256_storeu_pd(out, va
 static inline Four four_product(Four one, Four other) { return _mm256_mul_pd(one, other); }
 static inline Four add_four(Four sums, Four one, Four other) { return _mm256_fmadd_pd(one, other, sums); }
 static inline Four take_four(Four sums, Four one, Four other) { return _mm256_fnmadd_pd(one, other, sums); }
-/* The larger of each two, and the second where the first is no number. */
+/* The larger of each two, and the second where the first is NaN. */
 static inline Four larger_four(Four one, Four other) { return _mm256_max_pd(one, other); }
 static inline Four smaller_four(Four one, Four other) { return _mm256_min_pd(one, other); }
-/* What is no number leaves a mark. */
+/* NaN leaves a mark. */
 static inline Four mark(Four marks, Four values)
 {
     return _mm256_or_pd(marks, _mm256_cmp_pd(values, values, _CMP_UNORD_Q));

@@ -69,7 +69,7 @@ static void centre_of(const Blocks *blocks, const DenseModel *model, double *out
     backward(model->factor.at, dim, out);
 }
 
-/* The number that stands in the middle of k when they are in order; they are reordered (Hoare's selection). */
+/* The middle one of k numbers in order; they are reordered (Hoare's selection). */
 static inline double middle_of(double *values, int64_t k)
 {
     int64_t low = 0, high = k - 1, middle = k / 2;
@@ -92,7 +92,7 @@ static inline double middle_of(double *values, int64_t k)
     return values[middle];
 }
 
-/* Where the directions of a batch stand in a block's scratch, (dim, BATCH). */
+/* Where the directions of a batch are in a block's scratch, (dim, BATCH). */
 static inline double *directions_of(const Blocks *blocks) { return blocks->room.at + 2 * BATCH * blocks->thetas.rows; }
 
 /* For the directions of a batch, as many as `count`: the medians over blocks of <θ_b, y> + reach·‖y‖, and of
@@ -128,7 +128,7 @@ static void upper_medians(const Blocks *blocks, const DenseModel *model, int64_t
         }
         for (int64_t c = 0; c < count; c++) {
             const double slack = reach * sqrt(squares[c]), up = slack + values[c], down = slack - values[c];
-            /* What is no number bounds nothing, and comes last in the order. */
+            /* NaN never counts as a bound, and comes last in the order. */
             uppers[c * k + b] = isnan(up) ? INFINITY : up;
             others[c * k + b] = isnan(down) ? INFINITY : down;
         }

@@ -15,7 +15,7 @@ static inline double share_of_second(double gap, double gain, double other_gap, 
 static inline double mean_of(double one, double other, double share) { return (1.0 - share) * one + share * other; }
 
 /* `scratch` is room for n numbers; `out` takes the two actions and the share of the second. */
-static void write_mixture(const double *gap, const double *gain, const Flag *allowed, int64_t n, double *scratch,
+static void best_mixture(const double *gap, const double *gain, const Flag *allowed, int64_t n, double *scratch,
                           double *out)
 {
     for (int64_t k = 0; k < n; k++) {

@@ -25,8 +25,8 @@ static inline int64_t first_upper(const double *widths, const double *means, int
 }
 
 /* Of n rivals with these widths and means, the largest reach·width + mean in turn, the first of those that tie: at most
- * RACES of them. Who is no rival has a width of -∞, and who is taken gets one. The races count the less the further
- * they are behind the first; what is no race counts 0. */
+ * RACES of them. What is not a rival has a width of -∞, and what is taken gets one. The races count the less the further
+ * they are behind the first; places without a race count 0. */
 static void take_races(double *restrict widths, const double *restrict means, int64_t n, int64_t leader, double best,
                        double reach, int64_t *restrict rivals, double *restrict weights)
 {
@@ -47,7 +47,7 @@ static void take_races(double *restrict widths, const double *restrict means, in
             tolerance = TIE * slack + ROUNDING * (fabs(top - slack) + fabs(best));
         }
         const int64_t k = first_upper(widths, means, n, reach, top - tolerance);
-        if (k == n) return; /* the tolerance is no number */
+        if (k == n) return; /* the tolerance is NaN */
         const double own = reach * widths[k], upper = own + means[k];
         if (j == 0) first = upper, slack = own;
         const double weight = exp(-(first - upper) / (BEHIND * slack));

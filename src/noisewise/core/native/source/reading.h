@@ -1,6 +1,6 @@
 /* Reading what Python hands over: arrays where they are, straight from tuples, with every type, order and length
  * checked in every call. What is laid out in a way that the verbs do not know (strides, other types, a model of
- * somebody else's making) goes to the NumPy body of the same name; what cannot be right is refused.
+ * another class) goes to the NumPy body of the same name; what cannot be right is refused.
  */
 #ifndef NOISEWISE_READING_H
 #define NOISEWISE_READING_H

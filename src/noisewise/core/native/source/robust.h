@@ -80,7 +80,7 @@ static void step_within_ball(Ball *ball, double bound)
             for (int64_t i = 0; i <= k; i++) moved[i] += root[k * dim + i] * step[k];
         for (int64_t i = 0; i < dim; i++) norm += moved[i] * moved[i];
         norm = sqrt(norm);
-        /* What is no number will not become one. */
+        /* NaN stays NaN. */
         if (!(norm > bound * (1.0 + ON_THE_BALL)) || isinf(norm)) break;
         if (attempt == 0) times_lower(root, ball->point, dim, ball->outward);
         times_lower(root, moved, dim, ball->pull);

@@ -23,7 +23,7 @@ static inline double pulled(const double *row, const double *pull, const double 
 }
 
 /* `means` and `squares` are room for one number per right row, `pull` for one per right entry. */
-static void write_contrasts(const Vertices *shape, const double *theta, const double *covariance, double radius,
+static void contrast_values(const Vertices *shape, const double *theta, const double *covariance, double radius,
                             const double *origin, double *means, double *squares, double *pull, double *out)
 {
     const int64_t cut = shape->left.columns, width = shape->right.columns, dim = cut + width;

@@ -1,24 +1,30 @@
-"""Whether a store, an exported log or a certificate is what it says: every hash is computed afresh."""
+"""Stores, exported logs and certificates verified, every hash computed afresh; and backups put in place."""
 
+import os
+import sqlite3
+import time
 from collections.abc import Iterable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from noisewise.core.files import sync, written_whole
 from noisewise.core.text import counted
 from noisewise.study.certificates.certificate import claimed_in
 from noisewise.study.creation import compare_certificate, load_study
 from noisewise.study.log.events import events_in, specification_in
-from noisewise.study.log.export import FORMAT, lines_of, parse_log, rebuild_study
+from noisewise.study.log.export import FORMAT, copy_studies, lines_of, parse_log, rebuild_study
 from noisewise.study.log.specification import Specification
 from noisewise.study.log.state import replay
-from noisewise.study.stores.address import POSTGRES, open_store
+from noisewise.study.stores.address import POSTGRES, open_store, path_of
 from noisewise.study.stores.protocol import (
     DamagedError,
     MemoryStorage,
     Row,
     Storage,
+    StoreChangedError,
     first_misfit,
     not_fitting,
 )
@@ -28,7 +34,7 @@ STORE, EXPORT, CERTIFICATE = "store", "export", "certificate"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found about one study."""
+    """What verification found about one study."""
 
     what: str  # "store", "export" or "certificate"
     study: str
@@ -40,7 +46,7 @@ class Verdict:
 
     @property
     def fits(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Whether no problem was found."""
         return self.problem is None
 
     def __str__(self) -> str:
@@ -181,3 +187,99 @@ def _opened(store: Any) -> Storage:
             rebuild_study(path, memory)
             return memory
     return open_store(store, read_only=True)
+
+
+# Putting a backup in the place of a store: checked first, whole or not at all, the old file kept.
+
+
+def restore_store(
+    backup: str | PathLike[str], store: str | PathLike[str], *, timeout: float = 2.0
+) -> Path | None:
+    """Replace a store, a SQLite file, by a backup of it.
+
+    Every hash of the backup is checked first; the backup stays as it is. The file that is replaced is kept
+    beside the store, with what SQLite left beside it. Refused while others have the store open.
+
+    Args:
+        backup: A file that `noisewise.backup_store` made, or a copy of a store that was not in use.
+        store: The file to replace; it need not exist.
+        timeout: Seconds to wait for others to close the store.
+
+    Returns:
+        Where the replaced file is now; None if there was none.
+    """
+    from noisewise.study.stores.sqlite import ENDINGS, beside
+
+    for name, place in (("backup", backup), ("store", store)):
+        if str(place).startswith(POSTGRES):
+            raise ValueError(
+                f"`{name}` must be a file: a PostgreSQL database is restored with its own tools, or study by "
+                "study from exported logs."
+            )
+    source, target = path_of(str(backup)), path_of(str(store))
+    if target.exists() and source.exists() and target.samefile(source):
+        raise ValueError("`backup` must be another file than the store.")
+    for verdict in verify_log(source):
+        if not verdict.fits:
+            raise ValueError(f"`backup` must be whole; {verdict} Nothing was changed.")
+    with written_whole(target) as draft:
+        draft.unlink()
+        storage = open_store(source, read_only=True)
+        try:
+            copy_studies(storage, draft)  # with an id of its own: whoever has the old file open will notice
+        finally:
+            storage.close()
+        if target.exists() and _belongs_together(target):
+            _take_in_log(target, timeout)
+        kept = _free_name(target)
+        there = target.exists()
+        if there:
+            try:
+                os.link(target, kept)  # it stays in place until it is replaced
+            except OSError:  # a file system without links
+                os.replace(target, kept)
+        # The new file must not be beside the log of another one.
+        for ending in ENDINGS:
+            if beside(target, ending).exists():
+                os.replace(beside(target, ending), beside(kept, ending))
+                there = True
+        sync(target.parent)
+    return kept if there else None
+
+
+def _belongs_together(target: Path) -> bool:
+    """Whether the write-ahead log is the file's own; one that is not stays as it is."""
+    try:
+        open_store(target, read_only=True).close()
+    except StoreChangedError:
+        return False
+    except (OSError, ValueError):  # too damaged to say
+        return True
+    return True
+
+
+def _take_in_log(target: Path, timeout: float) -> None:
+    """Bring everything from the write-ahead log into the file; fails while others have the file open."""
+    with closing(sqlite3.connect(target, timeout=timeout, isolation_level=None)) as connection:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+        except sqlite3.Error as problem:
+            mode = "wal" if "locked" in str(problem) or "busy" in str(problem) else "damaged"
+        if mode == "wal":
+            raise TimeoutError(
+                f"{str(target)!r} is in use by others: end what is working on it, then restore. Nothing was "
+                "changed."
+            )
+        with suppress(sqlite3.Error):
+            connection.execute("PRAGMA journal_mode = WAL")  # so it stays a store, whatever its name
+
+
+def _free_name(target: Path) -> Path:
+    from noisewise.study.stores.sqlite import ENDINGS, beside
+
+    moment = time.strftime("%Y%m%d-%H%M%S")
+    kept, count = target.with_name(f"{target.name}.replaced-{moment}"), 1
+    while kept.exists() or any(beside(kept, ending).exists() for ending in ENDINGS):
+        count += 1
+        kept = target.with_name(f"{target.name}.replaced-{moment}-{count}")
+    return kept

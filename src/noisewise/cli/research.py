@@ -1,14 +1,81 @@
-"""``noisewise design``: which options of a table to measure, in which shares, with a certificate."""
+"""`noisewise rules`, `noisewise design` and `noisewise paper`: lists, designs, and the paper in numbers."""
 
+import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
-from noisewise.cli.options import Json
+from noisewise.cli.exits import DIFFERS, leave
+from noisewise.cli.options import Json, On, Seed
 from noisewise.cli.printing import console, print_json
 from noisewise.operations.table import Arg, Opt
 from noisewise.operations.values import names
+
+SEES = {
+    "before": "before the choice (privileged)",
+    "if announced": "before the choice, if announced",
+    "after": "after the measurement",
+    "never": "never (handicapped)",
+}
+
+
+def rules(
+    json: Annotated[bool, Opt("Print JSON instead of a list.", "--json")] = False,
+) -> None:
+    """List all rules. It says what each does, sees of sigma, promises and costs, and where it comes from."""
+    rows = describe_all()
+    if json:
+        print_json("policies", {"policies": rows})
+        return
+    from rich.padding import Padding
+    from rich.text import Text
+
+    screen = console()
+    for row in rows:
+        screen.print(Text(row["name"], style="bold"))
+        lines = [row["what"], *(f"{title}: {text}" for title, text in facts(row).items())]
+        for line in lines:
+            screen.print(Padding(Text(line), (0, 0, 0, 4)))
+
+
+def describe_all() -> list[dict[str, Any]]:
+    """What every rule says about itself, those of installed packages included."""
+    from noisewise.rules.registry import POLICIES, load_plugins, rule_named
+
+    load_plugins()
+    return [_describe(rule_named(name), constructor) for name, constructor in POLICIES.items()]
+
+
+def facts(row: dict[str, Any]) -> dict[str, str]:
+    """The description of a rule as people read it."""
+    return {
+        "sees sigma": SEES[row["sees_sigma"]],
+        "guarantee": row["guarantee"] or "not stated",
+        "cost per round": row["cost"] or "not stated",
+        "source": row["reference"] + (f" ({row['year']})" if row["year"] else ""),
+        "faithful": "our reconstruction: the original could not be consulted"
+        if row["reconstruction"]
+        else "yes, up to what its documentation says",
+    }
+
+
+def _describe(rule: Any, constructor: Any) -> dict[str, Any]:
+    parameters = inspect.signature(constructor).parameters.values()
+    return {
+        "name": rule.name,
+        "what": (inspect.getdoc(constructor) or "").split("\n", 1)[0],
+        "options": {p.name: p.default for p in parameters if p.default is not p.empty},
+        "sees_sigma": rule.sees_sigma,
+        "guarantee": rule.guarantee,
+        "cost": rule.cost,
+        "needs_horizon": rule.needs_horizon,
+        "fixed_set": rule.fixed_set,
+        "pools": rule.pools,
+        "reconstruction": rule.reconstruction,
+        "reference": rule.reference,
+        "year": rule.year,
+    }
 
 
 def design(
@@ -115,3 +182,42 @@ def read_options(path: Path, columns: list[str], name: str | None) -> tuple[Any,
     if not columns:
         raise ValueError("`features` must name at least one column; got none.")
     return frame.select(pl.col(column).cast(pl.Float64) for column in columns).to_numpy(), labels
+
+
+COLOURS = {
+    "holds": "green",
+    "holds with care": "yellow",
+    "does not hold as printed": "blue",
+    "NOT CONFIRMED": "bold red",
+}
+
+
+def paper(
+    sections: Annotated[
+        list[str] | None,
+        Arg(
+            "table1 table2 case-study theorem1 theorem2 theorem3 heavy-tails external; default: all.",
+            metavar="[SECTIONS]...",
+        ),
+    ] = None,
+    full: Annotated[bool, Opt("All replications, or what a few minutes allow.", "--full/--quick")] = False,
+    out: Annotated[Path, Opt("Folder for the report; finished work in it is used again.")] = Path("paper"),
+    seed: Seed = 0,
+    on: On = None,
+    json: Annotated[bool, Opt("Print JSON instead of a list.", "--json")] = False,
+) -> None:
+    """Check the paper: every theorem, table and claim in numbers."""
+    from noisewise.paper import check_paper
+
+    found = check_paper(sections or ("all",), full=full, out=out, seed=seed, on=on)
+    if json:
+        checks = [{"section": name, **check._asdict(), "label": check.label} for name, check in found.checks]
+        print_json("paper", {"passed": found.passed, "checks": checks, "written": [str(found.report)]})
+    else:
+        screen = console()
+        for section, check in found.checks:
+            mark = f"[{COLOURS[check.label]}]{check.label}[/]"
+            screen.print(f"{mark}  {section}: {check.name}: {check.detail}", highlight=False)
+        screen.print(f"\nThe report: {found.report}")
+    if not found.passed:
+        leave("paper", DIFFERS)

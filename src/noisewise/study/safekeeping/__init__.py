@@ -1,1 +1,0 @@
-"""Whether stores and certificates are what they say, and backups put back in their place."""
