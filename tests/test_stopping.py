@@ -1,4 +1,4 @@
-"""Evaluations that end early: the adapter by itself and in the current Inspect; logs of the current lm-eval."""
+"""Evaluations that end early, by themselves and in the current Inspect; files of the current lm-eval."""
 
 import asyncio
 import json

@@ -60,7 +60,7 @@ SECTIONS = (
         "Early stopping",
         "noisewise.stopping",
         "[Models and prompts that cannot win](evaluations.md#ending-a-model-early), ended in Inspect.",
-        "stopping.",
+        "nw.stopping.",
     ),
     PagePart(
         "Timings",

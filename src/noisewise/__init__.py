@@ -138,7 +138,7 @@ _NAMES = {
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
     "actions charts core data designs extending paper readers rules sets simulation stores "
-    "study testing theory timing"
+    "stopping study testing theory timing"
 )
 
 
