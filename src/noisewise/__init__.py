@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from noisewise import rules as rules
     from noisewise import sets as sets
     from noisewise import simulation as simulation
+    from noisewise import stopping as stopping
     from noisewise import stores as stores
     from noisewise import study as study
     from noisewise import testing as testing
