@@ -16,8 +16,8 @@ from noisewise.study.readers.scores import ItemScore, Telling, averaged, choose_
 #: The version of the log format that is read.
 VERSION = 2
 #: What Inspect counts texts as: correct, partial, incorrect, no answer.
-_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _ZIP = "PK\x03\x04"
 
 
@@ -223,7 +223,7 @@ def _number(value: JsonPart) -> float | None:
         return float(value.value)
     if value.is_a(str):
         text = value.text()
-        found = _LETTERS.get(text, _WORDS.get(text.lower()))
+        found = LETTERS.get(text, WORDS.get(text.lower()))
         if found is None:
             raise value.refuse(
                 f"is {printable(text)[:40]!r}, which is neither a number nor one of C, I, P, N."
