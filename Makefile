@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start Python more than a hundred times: what it compiled of our sources it shall find the next time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long coverage size oracle compare slowest lint docs sanitize bench lowest release-check format clean
+.PHONY: demo test test-long coverage size oracle evaluations compare slowest lint docs sanitize bench lowest release-check format clean
 
 demo: $(VERBS)
 	$(BIN)/noisewise demo
@@ -25,10 +25,16 @@ test: $(STAMP) $(VERBS)
 	$(BIN)/python -m pytest -n auto
 
 # Everything: browsers, clusters, stores under kill, wheels, all runs of statistical tests, every page.
-test-long: $(STAMP) $(SITE) $(VERBS) oracle
+test-long: $(STAMP) $(SITE) $(VERBS) oracle evaluations
 	$(PIP) --group release
 	$(BIN)/python -m website.build
 	NOISEWISE_TESTS=long $(BIN)/python -m pytest -n auto
+
+# The current releases of Inspect and lm-eval, in build/evaluations; without them their tests are skipped.
+evaluations: $(STAMP)
+	@test -d build/evaluations/lm_eval || \
+		$(BIN)/python -m pip install --quiet --target build/evaluations inspect_ai lm_eval || \
+		echo "Inspect and lm-eval could not be installed: their tests will be skipped."
 
 # The lines of src that the short suite executes, child processes included.
 coverage: $(STAMP) $(VERBS)

@@ -6,7 +6,9 @@ import click
 
 from noisewise.cli.app import app
 from noisewise.cli.commands import READ
-from noisewise.cli.exits import as_table
+from noisewise.cli.exits import MEANINGS, all_exits
+from noisewise.cli.shell import ShellWords
+from noisewise.core.refusals import Sentence
 from noisewise.operations.table import field_names, load_table
 
 HEAD = """\
@@ -95,7 +97,7 @@ Every command with `--json` prints one object with a `schema` and nothing else; 
 def reference() -> str:
     """The whole page."""
     context = click.Context(app, info_name="noisewise")
-    pages = [HEAD.replace("{exits}", as_table()), _page("noisewise", app)]
+    pages = [HEAD.replace("{exits}", exit_table()), _page("noisewise", app)]
     for name in (READ, *app.list_commands(context)):
         shown = "noisewise" if name == READ else f"noisewise {name}"
         pages.append(_page(shown, app.get_command(context, name)))
@@ -120,3 +122,13 @@ def _page(name: str, command: Any) -> str:
     text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
     title = f"{name} TABLE" if name == "noisewise" and command is not app else name
     return f"## `{title}`\n\n```text\n{text}\n```\n"
+
+
+def exit_table() -> str:
+    """All codes of all commands, as a table of the documentation."""
+    rows = [f"| {code} | every command | {text} |" for code, text in MEANINGS.items()]
+    for command, codes in all_exits().items():
+        op = load_table().get(command)
+        words = ShellWords({} if op is None else op.params, command)
+        rows += [f"| {code} | `{command}` | {Sentence(text).said(words)} |" for code, text in codes.items()]
+    return "\n".join(["| exit code | command | meaning |", "|---|---|---|", *rows])

@@ -57,6 +57,12 @@ SECTIONS = (
         "nw.readers.",
     ),
     PagePart(
+        "Early stopping",
+        "noisewise.stopping",
+        "[Models and prompts that cannot win](evaluations.md#ending-a-model-early), ended in Inspect.",
+        "nw.stopping.",
+    ),
+    PagePart(
         "Timings",
         "noisewise.timing",
         "Which function or command is fastest: [timings](timings.md).",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from noisewise import rules as rules
     from noisewise import sets as sets
     from noisewise import simulation as simulation
+    from noisewise import stopping as stopping
     from noisewise import stores as stores
     from noisewise import study as study
     from noisewise import testing as testing
@@ -138,7 +139,7 @@ _NAMES = {
 #: The rooms, which are attributes without an import of their own.
 _ROOMS = (
     "actions charts core data designs extending paper readers rules sets simulation stores "
-    "study testing theory timing"
+    "stopping study testing theory timing"
 )
 
 

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from noisewise.assistant.folder import FilesFolder
-from noisewise.assistant.tools import Permissions, Toolbox, done
+from noisewise.assistant.tools import FilesFolder, Permissions, Toolbox, done
 from noisewise.operations.table import load_table
 
 TOOLS = [name for name, op in load_table().items() if "mcp" in op.on]

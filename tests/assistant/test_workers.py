@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import noisewise as nw
+from noisewise.assistant.server import AT_ONCE, KEPT, Workers
 from noisewise.assistant.tools import Permissions, Request, Toolbox
-from noisewise.assistant.workers import AT_ONCE, KEPT, Workers
 
 
 @pytest.fixture

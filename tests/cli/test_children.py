@@ -13,7 +13,7 @@ from tests.support.waiting import wait_until
 
 from noisewise.cli import run_children as room
 from noisewise.cli.run_children import KEPT_ERR, KEPT_OUT, Children
-from noisewise.study.running.outcomes import NoResultError
+from noisewise.study.running.crews import NoResultError
 
 
 @pytest.fixture

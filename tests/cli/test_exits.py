@@ -38,4 +38,4 @@ def test_a_code_that_is_not_listed_is_an_error():
 
 
 def test_the_table_is_part_of_the_documentation():
-    assert exits.as_table() in command_page.reference()
+    assert command_page.exit_table() in command_page.reference()

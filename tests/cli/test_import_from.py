@@ -94,7 +94,7 @@ def test_what_must_be_chosen_is_asked_for_by_flag(tmp_path):
     assert why.endswith("or say --choose status=any.")
     why = refused("import", store, INSPECT / "errors.eval", "--from", "inspect")
     assert why.endswith(
-        "--choose missing=0 tells it so, and --choose how=counts with --choose missing=drop leaves it out."
+        "--choose missing=0 records it so, and --choose how=counts with --choose missing=drop leaves it out."
     )
     why = refused("import", store, BATTLES / "against_baseline.csv", "--from", "battles")
     assert "name it with --choose baseline=NAME; else" in why

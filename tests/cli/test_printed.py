@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisewise.cli.run_command import SAYABLE, read_printed
-from noisewise.study.running.outcomes import NoResultError
+from noisewise.study.running.crews import NoResultError
 
 
 @pytest.mark.parametrize(

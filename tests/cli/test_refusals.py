@@ -147,7 +147,7 @@ REFUSED = [
     ("import s.db run.json --from hyperfin", "there is no reader 'hyperfin'; there are"),
     ("import s.db run.json --from hyperfine", "ended with exit code 1, so its time is not that of a success; --choose exit_codes=any takes"),
     ("import s.db run.json --from asv", "'run.json': it must have 'version'. It looks like a file of hyperfine."),
-    ("import s.db run.json --from hyperfine --unit kg", "'run.json': times in s cannot be told in 'kg': the unit must be one of ns"),
+    ("import s.db run.json --from hyperfine --unit kg", "'run.json': times in s cannot be recorded in 'kg': the unit must be one of ns"),
     ("import s.db run.json --from hyperfine --only B --choose exit_codes=any", "'run.json': no option is called 'B'"),
     ("import s.db sums.csv --from sums", "'count' and 'users' could both be n; name it by choosing n=COLUMN."),
     ("import s.db sums.csv --from sums --choose m=users", "has no choice 'm'; it has unit, option, n"),

@@ -109,7 +109,7 @@ def test_every_reader_reads_what_was_sent_as_it_reads_files_here(tmp_path, name)
         (sent({"a": "{}", "a/b": "{}"}), "cannot be one"),
         (sent({"x" * 900: "{}"}), "cannot be one"),
         (sent({"a": "data:;base64,%%"}), "base64"),
-        (sent({"a": "not json"}), "no JSON"),
+        (sent({"a": "not json"}), "not JSON"),
         (sent({"a": "\ud800"}), ""),
         (sent(choose={"files": "x"}), "no choice 'files'"),
         (sent(choose={"colour": "red"}), "no choice 'colour'"),

@@ -77,7 +77,7 @@ TELLING = {
     "an empty block": (lambda s: s.tell(option="A", value=1, block=" "), "`block` must not be empty"),
     "a failed measurement": (lambda s: s.tell("ask-1", math.nan), "If the measurement failed, release"),
     "a number as a job": (lambda s: s.tell(3, 1), "`job` must be a suggestion of this study"),
-    "a table": (lambda s: s.tell(pl.DataFrame({"option": ["A"]})), "a table, which is told by tell_many()"),
+    "a table": (lambda s: s.tell(pl.DataFrame({"option": ["A"]})), "a table: use tell_many()"),
     "words": (lambda s: s.tell(option="A", value="abc"), "`value` must be a number"),
     "a list": (lambda s: s.tell(option="A", value=[1, 2]), "`value` must be a number; got [1, 2]"),
     "an array": (lambda s: s.tell(option="A", value=np.ones(2)), "`value` must be a number"),

@@ -57,19 +57,19 @@ def demo(
         screen.print(line, markup=False)
 
 
-def _measure(study: Any, world: "_World", screen: Any, *, quiet: bool) -> list["Moment"]:
+def _measure(study: Any, world: "_World", screen: Any, *, quiet: bool) -> list["BoundSoFar"]:
     """Ask, measure and tell until the study may stop; where it stood after every batch."""
     from rich.live import Live
     from rich.text import Text
 
-    course: list[Moment] = []
+    course: list[BoundSoFar] = []
     with Live(console=screen, refresh_per_second=8, transient=True) as live:
         while not study.certificate().reached:
             never = len(world.models) - study.n_measurements
             for job in study.ask(min(max(never, BATCH), FIRST_BATCH)):
                 study.tell(job, **world.measure(job.option))
             certificate = study.certificate()
-            course.append(Moment(study.n_measurements, certificate.bound, len(certificate.candidates)))
+            course.append(BoundSoFar(study.n_measurements, certificate.bound, len(certificate.candidates)))
             if not quiet:
                 live.update(Text(course[-1].line(certificate.option, course)))
     return course
@@ -118,7 +118,7 @@ class _World:
         return float(max(self._truth.values()) - self._truth[model])
 
 
-class Moment(NamedTuple):
+class BoundSoFar(NamedTuple):
     """Where the study stood at one moment."""
 
     measurements: int
@@ -130,7 +130,7 @@ class Moment(NamedTuple):
         bound = None if math.isinf(self.bound) else self.bound
         return {"measurements": self.measurements, "bound": bound, "candidates": self.candidates}
 
-    def line(self, option: str | None, course: list["Moment"]) -> str:
+    def line(self, option: str | None, course: list["BoundSoFar"]) -> str:
         """The live line."""
         if math.isinf(self.bound):
             return f"{self.measurements:>5} measurements: every model needs a first measurement ..."
@@ -195,7 +195,7 @@ class _Told(NamedTuple):
 
     study: Any
     world: _World
-    course: list[Moment]
+    course: list[BoundSoFar]
     uniform: int | None
     out: Path
     chart: str | None

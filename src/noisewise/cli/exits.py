@@ -5,7 +5,6 @@ from typing import Final
 
 import click
 
-from noisewise.core.refusals import Sentence
 from noisewise.operations.table import load_table
 
 DONE: Final = 0
@@ -58,15 +57,3 @@ def leave(command: str, code: int) -> None:
         raise LookupError(f"{command!r} has no exit code {code}.")
     if code != DONE:
         raise click.exceptions.Exit(code)
-
-
-def as_table() -> str:
-    """All codes of all commands, as a table of the documentation."""
-    from noisewise.cli.shell import ShellWords
-
-    rows = [f"| {code} | every command | {text} |" for code, text in MEANINGS.items()]
-    for command, codes in all_exits().items():
-        op = load_table().get(command)
-        words = ShellWords({} if op is None else op.params, command)
-        rows += [f"| {code} | `{command}` | {Sentence(text).said(words)} |" for code, text in codes.items()]
-    return "\n".join(["| exit code | command | meaning |", "|---|---|---|", *rows])

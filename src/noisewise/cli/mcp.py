@@ -52,8 +52,7 @@ def mcp(
     Tools only read unless --allow-write is given. They work on this store, and open no other file unless
     --files is given.
     """
-    from noisewise.assistant.folder import FilesFolder
-    from noisewise.assistant.tools import Permissions, Toolbox
+    from noisewise.assistant.tools import FilesFolder, Permissions, Toolbox
 
     if worker:
         from noisewise.assistant.worker import work
@@ -70,8 +69,7 @@ def mcp(
         return
     if importlib.util.find_spec("mcp") is None:
         raise ModuleNotFoundError(NEEDS_MCP)
-    from noisewise.assistant.server import serve
-    from noisewise.assistant.workers import Workers
+    from noisewise.assistant.server import Workers, serve
 
     if sys.stdin.isatty():
         click.echo(WAITS, err=True)

@@ -1,5 +1,10 @@
 """``noisewise run``: ask, measure with a command, and tell, until the certificate says you may stop."""
 
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -8,15 +13,77 @@ from noisewise.cli.exits import DIFFERS, NOT_YET, leave
 from noisewise.cli.exits import INTERRUPTED as STOPPED
 from noisewise.cli.options import Json, Name, Store
 from noisewise.cli.printing import print_json, say, told_warnings
+from noisewise.cli.run_children import Children
 from noisewise.cli.run_preparation import question_params
 from noisewise.core.text import printable
 from noisewise.operations.table import Api, Arg, Opt
 from noisewise.operations.words import said
 
 if TYPE_CHECKING:
-    from noisewise.cli.run_course import Failures
     from noisewise.cli.run_preparation import Begun
+    from noisewise.study.log.jobs import Job
     from noisewise.study.running.run import StudyRun
+
+
+#: Failures that are shown while it runs; all are in the log.
+SHOWN = 5
+
+
+class Failures:
+    """Tells of measurements that failed, while a run goes on.
+
+    Args:
+        measure: The measuring function.
+        children: Its processes: what fails because they are ended is no failure.
+    """
+
+    def __init__(self, measure: Callable[["Job"], Any], children: Children) -> None:
+        self._measure, self._children = measure, children
+        self.told: list[dict[str, str]] = []
+
+    def measure(self, job: "Job") -> Any:
+        """Measure, and say on standard error if it failed."""
+        try:
+            return self._measure(job)
+        except Exception as failed:
+            if not self._children.is_over:
+                self._tell(job, printable(failed))
+            raise
+
+    def _tell(self, job: "Job", why: str) -> None:
+        self.told.append({"job": job.id, "option": job.what, "reason": why})
+        if len(self.told) > SHOWN:
+            return
+        more = " (further failures are only in the log)" if len(self.told) == SHOWN else ""
+        clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+        sys.stderr.write(f"{clear}{printable(f'{job.id} ({job.what}) failed: {why}{more}')}\n")
+        sys.stderr.flush()
+
+
+@contextmanager
+def ending(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C, and whatever else asks a process to end, ends the commands at once and interrupts the run."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: Any) -> None:
+        stop()
+        raise KeyboardInterrupt
+
+    # What is ignored on purpose, as by nohup, stays so.
+    asked = [
+        one
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(one) != signal.SIG_IGN
+    ]
+    before = {one: signal.signal(one, interrupt) for one in asked}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
 
 INTERRUPTED = "Interrupted: what was measured is told, the rest is given back; the same line goes on."
 
@@ -96,7 +163,6 @@ def run(
     """
     from noisewise.cli import run_preparation as preparation
     from noisewise.cli.run_children import Children
-    from noisewise.cli.run_course import Failures, ending
     from noisewise.cli.run_preparation import RunGoal
     from noisewise.study.running.run import MeasuringError
 

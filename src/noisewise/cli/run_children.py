@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from noisewise.study.running.outcomes import NoResultError
+from noisewise.study.running.crews import NoResultError
 
 _SCRIPT = """
 all=' ' folder=$1

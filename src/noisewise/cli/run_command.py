@@ -21,7 +21,7 @@ from noisewise.cli.run_children import KEPT_OUT, Children, Ended
 from noisewise.core.checks import nearest
 from noisewise.core.strict_json import DuplicateNameError, parse_json
 from noisewise.core.text import printable
-from noisewise.study.running.outcomes import FIELDS, NoResultError
+from noisewise.study.running.crews import FIELDS, NoResultError
 from noisewise.study.tables.cells import comma_hint
 from noisewise.study.telling.numbers import read_value
 

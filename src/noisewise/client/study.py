@@ -22,8 +22,8 @@ from noisewise.study.stores.protocol import NameTakenError, OutcomeUnknownError,
 from noisewise.study.telling.scale import LOG, ValueScale
 
 if TYPE_CHECKING:
+    from noisewise.study.running.limits import Runnable
     from noisewise.study.running.run import StudyRun
-    from noisewise.study.running.studied import Runnable
     from noisewise.study.study import Study
 
 

@@ -31,7 +31,7 @@ def compute(study: Any, kind: str, arguments: dict[str, Any]) -> Any:
     from noisewise.operations.words import speaking
 
     if kind in ("plan page", "worth page"):
-        from noisewise.server.pages.outlook import plan_in_pictures, worth_in_pictures
+        from noisewise.server.pages.overview import plan_in_pictures, worth_in_pictures
 
         if kind == "plan page":
             return plan_in_pictures(study.plan(**arguments))

@@ -232,7 +232,7 @@ def _about_goal(goal: str) -> str:
 
 
 def one_look_at(study: Study) -> Certificate | None:
-    """The certificate of a study if what it was told is a finished table; None if there is none."""
+    """Return the certificate of a study if its measurements are a finished table; None if there is none."""
     state = replay(study.specification, study.events())
     if not state.measurements.n_live or broken_promise(state):
         return None

@@ -186,7 +186,7 @@ def _told(
     clock: Callable[[], float],
     understood: "Understood | None",
 ) -> Study:
-    """A new study, with its first measurements if there are any; if one of them is bad, there is no study."""
+    """Make a study with its first measurements, if there are any; if one of them is bad, no study is made."""
     from noisewise.study.telling.options import check_eps
 
     def made(place: str | Path | Storage) -> Study:

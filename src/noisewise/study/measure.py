@@ -153,7 +153,7 @@ def _measure_in(measure: Any) -> str | Ratings | Items | Rounds | None:
 
 
 def _numbers(word: str, text: str, whole: str) -> Any:
-    """What stands behind a colon: ``1,5``, ``100`` items, or ``100:1,5`` for items within bounds."""
+    """Read what follows a colon: ``1,5``, ``100`` items, or ``100:1,5`` for items within bounds."""
     try:
         if word != "items":
             return [float(part) for part in text.split(",")]

@@ -83,15 +83,15 @@ class ByName:
         self._measure, self._with_items = measure, with_items
 
     def __call__(self, job: Job) -> Any:
-        """Measure what the job is about."""
+        """Measure the option of a job."""
         return self._measure(job.option, list(job.items)) if self._with_items else self._measure(job.option)
 
 
 class ByNameAsync(ByName):
-    """The same, awaited."""
+    """`ByName` for a function that is awaited."""
 
     async def __call__(self, job: Job) -> Any:
-        """Measure what the job is about."""
+        """Measure the option of a job."""
         return await super().__call__(job)
 
 

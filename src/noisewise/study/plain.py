@@ -1,4 +1,4 @@
-"""What a study says as JSON values: the same for the command line, the server and whoever else asks."""
+"""Answers of a study as JSON values, for the command line, the server and other programs."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from noisewise.study.study import Study
     from noisewise.study.telling.rows import Measurement
 
-#: How a study stands.
+#: The state of a study.
 READY, NOT_YET, WITHHELD, NOTHING, UNREADABLE = "ready", "not yet", "withheld", "no results", "unreadable"
 
 
@@ -58,7 +58,7 @@ def measurement_row(measurement: "Measurement") -> dict[str, Any]:
 
 
 def status_of(study: "Study") -> dict[str, Any]:
-    """Where a study stands: certificate, measurements, suggestions under way."""
+    """Return the status of a study: certificate, measurements, suggestions under way."""
     specification = study.specification
     return {
         "options": len(study.options),

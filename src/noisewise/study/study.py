@@ -48,9 +48,8 @@ if TYPE_CHECKING:  # what plans, frames and charts need is loaded when one is as
     from noisewise.study.readers.result_file import ResultFile
     from noisewise.study.report.figures import Plots
     from noisewise.study.report.league import League
-    from noisewise.study.running.limits import Until
+    from noisewise.study.running.limits import Runnable, Until
     from noisewise.study.running.run import StudyRun
-    from noisewise.study.running.studied import Runnable
     from noisewise.study.telling.known_rows import Repeat
     from noisewise.study.telling.recording import Unknown
     from noisewise.study.telling.scale import ValueScale

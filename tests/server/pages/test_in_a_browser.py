@@ -171,7 +171,7 @@ def test_a_measurement_told_in_one_browser_appears_in_another(place, served, bro
     browser.run("document.querySelector('form[action=tell] button.main').click()")
     wait_for(another, f"document.querySelector('#moment').textContent.includes('event {number + 1},')")
     browser.loaded_anew()
-    assert "was told" in browser.run("document.querySelector('.message').textContent")
+    assert "was recorded" in browser.run("document.querySelector('.message').textContent")
     assert browser.complaints(served) == []
     count = nw.load_study(place, "going", read_only=True).n_measurements
     wait_for(another, f"document.querySelector('#course').textContent.includes('{count} measurements')")
@@ -303,5 +303,5 @@ def test_a_study_is_made_and_told_without_a_manual(tmp_path, browser):
         click(browser, "#under-way a.button")
         browser.run(FIRST)
         browser.loaded_anew()
-        assert "m-1 was told" in browser.run("document.querySelector('.message').textContent")
+        assert "m-1 was recorded" in browser.run("document.querySelector('.message').textContent")
         assert browser.complaints(address) == []

@@ -120,16 +120,6 @@ def test_what_cannot_be_made_is_said_in_one_sentence_and_nothing_is_made(place, 
     assert names_in(place) == []
 
 
-def test_a_form_that_was_changed_after_looking_is_shown_again_and_nothing_is_made(place, client):
-    shown = send(client, table="green\nblack", source="names", do="preview").text
-    mark = shown.partition('name="seen" value="')[2].partition('"')[0]
-    again = send(client, table="green\nblack\nwhite", source="names", seen=mark, do="make")
-    assert "the form was changed after you looked" in again.text
-    assert names_in(place) == []
-    made = send(client, table="green\r\nblack", source="names", seen=mark, do="make")
-    assert made.status_code == 303
-
-
 def test_names_that_look_like_markup_and_addresses_are_names(place, client):
     for name in ("a/b", "..", ".", "#", "?", "~2", "<b>&amp;", "مرحبا", "🍵"):
         made = send(client, name=name, table=f"{NASTY_OPTION}\nمقعد\n🍵", do="make")

@@ -89,7 +89,7 @@ def test_a_form_tells_a_measurement_and_leads_to_it(place, client):
     assert answer.headers["location"] == "measurements?told=m-33#m-33"
     assert events_of(place)["going"] == before + 1
     page = client.get(address_of("going", "measurements?told=m-33"))
-    assert "m-33 was told." in page.text
+    assert "m-33 was recorded." in page.text
 
 
 def test_a_form_that_is_sent_twice_does_once_what_it_says(place):

@@ -18,10 +18,15 @@ from noisewise.server.pages.measurements import (
     measurements_page,
 )
 from noisewise.server.pages.options import options_page
-from noisewise.server.pages.outlook import plan_arguments
-from noisewise.server.pages.overview import course_so_far, overview_of
-from noisewise.server.pages.parts import gauge_of, headline_of, light_of, page_of, with_query
-from noisewise.server.pages.studies import studies_page, study_row, unreadable_row
+from noisewise.server.pages.overview import (
+    course_so_far,
+    overview_of,
+    plan_arguments,
+    studies_page,
+    study_row,
+    unreadable_row,
+)
+from noisewise.server.pages.rendering import gauge_of, headline_of, light_of, page_of, with_query
 from noisewise.server.pages.tables import HandedIn, preview, tell_handed
 from noisewise.study.report.intervals import view_of
 

@@ -71,7 +71,7 @@ def test_the_option_that_is_behind_in_the_closest_race_comes_next():
 
 def test_a_pool_that_is_used_up_is_said_to_be():
     study = study_of([[1, 0, 1], [0, 0, 1]], pool=3)
-    with pytest.raises(ValueError, match="every option was told all items of the pool"):
+    with pytest.raises(ValueError, match="every option was measured on all items of the pool"):
         study.ask()
 
 

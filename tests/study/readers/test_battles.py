@@ -56,7 +56,7 @@ def test_ten_thousand_ties_certify_nobody():
     study.import_from(table(text), "battles")
     certificate = study.certificate()
     assert not certificate.reached
-    with pytest.raises(ValueError, match=r"a share is no difference"):
+    with pytest.raises(ValueError, match=r"a share is not a difference"):
         study.tell(plus="A", minus="B", successes=5000, trials=10000)
 
 
@@ -119,7 +119,7 @@ def test_against_a_baseline_the_others_are_compared_item_by_item():
     with pytest.raises(ValueError, match="the same answers would count twice"):
         study.import_from(BATTLES / "arena.csv")
     with pytest.raises(
-        ValueError, match=r"a baseline stands in every one; the models are 'ada', 'bob', 'cy'"
+        ValueError, match=r"a baseline must be in every one; the models are 'ada', 'bob', 'cy'"
     ):
         read(BATTLES / "arena.csv", baseline="cy")
     with pytest.raises(ValueError, match=r"must say its item"):

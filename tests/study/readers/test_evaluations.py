@@ -221,7 +221,7 @@ def test_a_test_that_ended_with_an_error_is_no_wrong_answer_unless_that_is_said(
     path = PROMPTFOO / "with_error.json"
     with pytest.raises(ValueError, match=r"has no score \(the model is gone\).*missing=0"):
         read(path)
-    assert "1 item without a score told as 0." in read(path, missing=0).notes
+    assert "1 item without a score recorded as 0." in read(path, missing=0).notes
     dropped = {
         row.fields["option"]: row.fields["trials"] for row in read(path, how="counts", missing="drop").rows
     }

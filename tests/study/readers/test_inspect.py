@@ -90,7 +90,7 @@ def test_partial_answers_count_half_and_scorers_with_several_values_are_chosen()
 @pytest.mark.parametrize(("log", "why"), [("unscored", "judge refused"), ("errors", "out of memory")])
 def test_samples_without_a_score_are_refused_unless_it_is_said_what_they_are(log, why):
     path = LOGS / f"{log}.eval"
-    with pytest.raises(ValueError, match=f"has no score .*{why}.*`missing=0` tells it so"):
+    with pytest.raises(ValueError, match=f"has no score .*{why}.*`missing=0` records it so"):
         read(path)
     assert len(read(path, missing=0).rows) == 8
     (row,) = read(path, how="counts", missing="drop").rows

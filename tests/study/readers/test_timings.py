@@ -254,7 +254,7 @@ def test_go_tells_the_lines_of_a_benchmark_together():
     assert readout.unit == "ns"
     written = [float(x) for x in re.findall(r"BenchmarkJoin-8.*?([\d.]+) ns/op", GO.read_text())]
     assert rows(readout)["BenchmarkJoin"]["values"] == written
-    assert readout.notes == ("Names are told without the number of processors, -8.",)
+    assert readout.notes == ("Names are recorded without the number of processors, -8.",)
 
 
 def test_numbers_of_processors_that_differ_are_different_options():

@@ -99,7 +99,7 @@ CELLS = [
     Ugly(
         "brackets for minus",
         "option,value,se\nA,(5.1),1\n",
-        "If brackets stand for minus, write a minus sign",
+        "If brackets mean minus, write a minus sign",
     ),
     Ugly("ids with zeros", "option,value,se\n03,1,1\n3,2,1\n", [("03", 1.0, 1.0), ("3", 2.0, 1.0)]),
     Ugly(
@@ -152,7 +152,7 @@ SHAPES = [
         "option,value,se,\nA,1.5,0.4,x\n",
         "row 1 (line 2) has a cell in a column w",
     ),
-    Ugly("a header twice", "option,value,value\nA,1,1\n", "'value' stands twice (columns 2 and 3)"),
+    Ugly("a header twice", "option,value,value\nA,1,1\n", "'value' appears twice (columns 2 and 3)"),
     Ugly(
         "a row too short",
         "option,value,se\nA,1.5,0.4\nB,2.5\n",
@@ -271,10 +271,8 @@ COLUMNS = [
 ]
 
 MORE = [
-    Ugly(
-        "a line of units", "option,value,se\n,ms,ms\nA,1.5,0.4\n", "row 1 (line 2): 'ms' stands above numbers"
-    ),
-    Ugly("a dash for minus", "option,value,se\nA,–1.5,0.4\n", "If the dash stands for minus"),
+    Ugly("a line of units", "option,value,se\n,ms,ms\nA,1.5,0.4\n", "row 1 (line 2): 'ms' is above numbers"),
+    Ugly("a dash for minus", "option,value,se\nA,–1.5,0.4\n", "If the dash means minus"),
     Ugly(
         "a column for every repeat",
         "alloy;r1;r2\nA;1,5;2,5\n",

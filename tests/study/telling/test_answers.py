@@ -123,7 +123,9 @@ def test_a_new_block_of_two_names_has_to_be_said():
     study, jobs = asked(*({"option": name, "together": "ask-1"} for name in "ABC"))
     study.tell(jobs[0], 1.0, se=0.1, block="Tue")
     study.tell(jobs[1], 1.0, se=0.1, block="Wed")
-    refused(study, lambda: study.tell(jobs[2], 1.0, se=0.1), "a new block, told in 'Tue' and 'Wed': say `blo")
+    refused(
+        study, lambda: study.tell(jobs[2], 1.0, se=0.1), "a new block, recorded in 'Tue' and 'Wed': say `blo"
+    )
     study.void("m-6", "wrong sample")
     assert study.tell(jobs[2], 1.0, se=0.1).block == "Tue"
 
@@ -153,7 +155,7 @@ def test_a_difference_may_be_told_the_other_way_round_or_against_another_option(
 )
 def test_what_is_no_answer_to_a_difference_is_refused(said, got):
     study, (job,) = asked({"option": "A", "minus": "B"})
-    sentence = f"ask-1 asks for the difference A - B; got {got}: name both options or none"
+    sentence = f"ask-1 asks for the difference A - B; got {got}: name both or none"
     refused(study, lambda: study.tell(job, 1.0, se=0.1, **said), sentence)
 
 
@@ -259,6 +261,6 @@ def test_an_answer_in_another_block_than_asked_for_is_noted():
     first, second, third = study.ask(3, block="2026-11-18")
     assert study.tell(first, 1.0, se=0.1).notes == ()
     moved = study.tell(second, 1.0, se=0.1, block="18.11.2026")
-    assert moved.notes == ("ask-2 was meant for block 2026-11-18, and was told in 18.11.2026.",)
+    assert moved.notes == ("ask-2 was meant for block 2026-11-18, and was recorded in 18.11.2026.",)
     (told,) = study.tell_many({"job": [third.id], "value": [1.0], "se": [0.1], "block": ["18.11.2026"]})
-    assert told.notes == ("ask-3 was meant for block 2026-11-18, and was told in 18.11.2026.",)
+    assert told.notes == ("ask-3 was meant for block 2026-11-18, and was recorded in 18.11.2026.",)

@@ -83,7 +83,7 @@ def test_it_survives_a_file_and_notices_changes(csv):
         ({"Mo": [1.0, np.inf]}, r"option 'b' has inf for Mo"),
         ({"id": ["a", None]}, r"every option must have a name in column 'id'; row 2 has none"),
         ({"id": ["a", " "]}, r"row 2 has none"),
-        ({"id": ["a", "a"]}, r"option 'a' stands in 2 rows that differ: Cr is 1 and 2"),
+        ({"id": ["a", "a"]}, r"option 'a' is in 2 rows that differ: Cr is 1 and 2"),
         ({"cost": [1.0, 0.0]}, r"option 'b' must have a cost above 0; got 0\.0"),
     ],
 )

@@ -133,7 +133,7 @@ def test_shares_are_no_differences():
     refused(
         study,
         lambda: study.tell(plus="A", minus="B", successes=50, trials=100),
-        r"`successes=` out of `trials=` are of one option; a share is no difference",
+        r"`successes=` out of `trials=` are of one option; a share is not a difference",
     )
     refused(
         study,

@@ -78,7 +78,7 @@ def test_a_table_of_studies_needs_no_layout():
 REFUSED = {
     "two rows against one arm": (
         [("s", "A", "P", 1.0, 0.5), ("s", "B", "P", 1.5, 0.6)],
-        r"study 's' has 3 arms, and its rows 1 and 2 have errors in common that nothing tells: they share P"
+        r"study 's' has 3 arms, and its rows 1 and 2 have errors in common that are not given: they share P"
         r"\. Add the row A - B, or a column shared_se .*\(layout='arms'\)",
     ),
     "effects that do not add up": (

@@ -25,7 +25,6 @@ from noisewise.server.pages.shown import (
     used,
 )
 from noisewise.server.pages.tables import (
-    CHANGED,
     OF_READERS,
     Added,
     HandedIn,
@@ -34,8 +33,6 @@ from noisewise.server.pages.tables import (
     added_options,
     formats,
     handed_in,
-    is_as_seen,
-    mark_of,
     preview,
     tell_handed,
 )
@@ -220,7 +217,7 @@ def table_page(
     """The page on which a table is handed in."""
     return study_page(
         request, study, "paste.html", "Measurements", page=page, form=texts, formats=formats(),
-        of_readers=OF_READERS, seen=mark_of(texts, page), status=status,
+        of_readers=OF_READERS, status=status,
     )  # fmt: skip
 
 
@@ -242,7 +239,7 @@ async def tell_table(request: Request, study: str, visitor: Visitor = WORK) -> R
     except ValueError as refused:
         texts, handed, problem = {}, HandedIn(), sentence_of(refused)
     if not visitor.may_correct and (texts.get("amend", "").strip() or texts.get("unknown") == "add"):
-        raise ProblemError(403, "correcting what was told, and adding options, needs the role owner.")
+        raise ProblemError(403, "correcting what was recorded, and adding options, needs the role owner.")
 
     def done() -> Response:
         with used(request, study, write=texts.get("do") == "tell") as opened:
@@ -255,15 +252,12 @@ async def tell_table(request: Request, study: str, visitor: Visitor = WORK) -> R
 
 def _table_told(request: Request, study: Study, texts: dict[str, str], handed: HandedIn) -> Response:
     seen = "role.0" in texts and not handed.files  # what is told was seen before
-    changed = texts.get("do") == "tell" and not is_as_seen(texts)
-    if texts.get("do") == "tell" and seen and not changed:
+    if texts.get("do") == "tell" and seen:
         try:
             return RedirectResponse(_told(request, study, texts, handed), 303)
         except REFUSED:  # the page shows why, beside the row
             pass
     page = preview(study, handed, texts)
-    if changed and not page.problem:
-        page = page._replace(said=f"{CHANGED} {page.said}")
     return table_page(request, study, page, texts, 422 if page.problem else 200)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from noisewise.core.text import counted, moment, number
-from noisewise.server.pages.parts import Pager, SentencePart, page_of
+from noisewise.server.pages.rendering import Pager, SentencePart, page_of
 from noisewise.study.log.events import Event, events_of, numbers_of
 from noisewise.study.stores.protocol import Storage
 from noisewise.study.study import Study

@@ -9,7 +9,7 @@ from noisewise.core.checks import nearest
 from noisewise.core.refusals import RefusedError
 from noisewise.core.text import aligned, number
 from noisewise.server.pages.fields import FormField, fields_for, refuse_empty, said_in, text_in
-from noisewise.server.pages.parts import Pager, page_of
+from noisewise.server.pages.rendering import Pager, page_of
 from noisewise.study.certificates.check import residuals_to_show
 from noisewise.study.study import Study
 from noisewise.study.telling.error_bars import BOUNDED, COUNTS, ITEMS, KNOWN, NONE, READINGS

@@ -17,10 +17,9 @@ from noisewise.server.answers import name_in_path
 from noisewise.server.auth.roles import Role, Visitor, needs
 from noisewise.server.pages.changes import REFUSED, read_handed_in
 from noisewise.server.pages.fields import fields_for, refuse_empty, said_in, sentence_of, text_in
-from noisewise.server.pages.overview import suggestions
+from noisewise.server.pages.overview import question_of, suggestions
 from noisewise.server.pages.rendering import rendered
 from noisewise.server.pages.shown import studies_of
-from noisewise.server.pages.studies import question_of
 from noisewise.server.pages.tables import (
     OF_READERS,
     ROLES_OFFERED,
@@ -35,8 +34,6 @@ from noisewise.server.pages.tables import (
     choices_in,
     columns_of,
     formats,
-    is_as_seen,
-    mark_of,
     names_in,
     read_handed,
     reading_of,
@@ -257,10 +254,6 @@ def _facts(study: Study) -> list[tuple[str, str]]:
     return facts
 
 
-#: What is said to whoever changed the form after looking.
-LOOKED_CHANGED = (
-    "Nothing was made yet: the form was changed after you looked. This is what it would make now."
-)
 MAKING = APIRouter(include_in_schema=False)
 OWN = Depends(needs(Role.OWNER))
 
@@ -276,7 +269,6 @@ def new_page(request: Request, page: NewStudyPage, form: dict[str, str], status:
         request, "new.html", status, page=page, form=form, sources=SOURCES,
         question=fields_for("init", QUESTION), groups=groups,
         opened=opened, formats=formats(), of_readers=OF_READERS,
-        seen=mark_of({**form, "source": page.source}, page.table),
     )  # fmt: skip
 
 
@@ -302,10 +294,7 @@ async def make(request: Request, visitor: Visitor = OWN) -> Response:
 def _made(request: Request, form: dict[str, str], handed: HandedIn, visitor: Visitor) -> Response:
     studies = studies_of(request)
     page = look_at(form, handed, studies.names())
-    changed = form.get("do") == "make" and not is_as_seen(form)
-    if changed and page.ready:
-        page = page._replace(problem=LOOKED_CHANGED)
-    elif form.get("do") == "make" and page.ready:
+    if form.get("do") == "make" and page.ready:
         try:
             name = name_in_form(form, studies.names())
             arguments: dict[str, Any] = read_question(form, handed, visitor.name).arguments

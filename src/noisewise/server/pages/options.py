@@ -7,7 +7,7 @@ import polars as pl
 
 from noisewise.charts.svg import axis_row, interval_row, scale_of
 from noisewise.core.text import aligned
-from noisewise.server.pages.parts import Pager, page_of, with_query
+from noisewise.server.pages.rendering import Pager, page_of, with_query
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import MAY_BE_BEST, RULED_OUT
 from noisewise.study.report.figures import OptionLine, option_lines, standing_in_words

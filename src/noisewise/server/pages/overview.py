@@ -1,25 +1,155 @@
-"""The first page of a study: how the bound fell, what is under way, what to measure next and why."""
+"""All studies, the first page of one, and its outlook: how the bound fell, what is next, how many more."""
 
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
 
-from noisewise.core.text import counted
-from noisewise.server.pages.parts import SentencePart, emphasised, short_time
+from noisewise.core.text import counted, percent
+from noisewise.operations.table import load_table
+from noisewise.operations.values import typed_value
+from noisewise.server.pages.fields import said_in, text_in
+from noisewise.server.pages.rendering import (
+    GOING,
+    HELD,
+    STOP,
+    Gauge,
+    Light,
+    SentencePart,
+    emphasised,
+    gauge_of,
+    light_of,
+    short_time,
+    since,
+)
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import degrees_of_freedom
 from noisewise.study.log.jobs import Job
 from noisewise.study.models.analysis import Analysis
-from noisewise.study.planning.worth import QUIET, bound_after
-from noisewise.study.report.figures import drawn_course, options_figure, residuals_figure
+from noisewise.study.planning.plan import Plan
+from noisewise.study.planning.worth import QUIET, Worth, bound_after
+from noisewise.study.report.figures import (
+    drawn_course,
+    forecast_rows,
+    groups_of,
+    options_figure,
+    plan_figure,
+    residuals_figure,
+    worth_figure,
+)
 from noisewise.study.report.intervals import View, view_of
 from noisewise.study.study import Study
+
+#: Orders of the table.
+SORTS = ("last", "name", "state")
+
+
+class StudyRow(NamedTuple):
+    """Where one study stands."""
+
+    name: str
+    question: str
+    light: Light
+    leader: str | None
+    leads: str  # what is said of it
+    gauge: Gauge | None
+    bound: str  # in place of a gauge
+    options: int
+    measurements: int
+    last: float | None
+    since: str
+    problem: str = ""
+
+
+class StudiesPage(NamedTuple):
+    """The list, and a sentence about it."""
+
+    rows: list[StudyRow]
+    total: int
+    sentence: str
+    query: Mapping[str, str]
+
+
+def question_of(study: Study, certificate: Certificate) -> str:
+    """What is asked, in a few words."""
+    word = "largest" if certificate.goal == "max" else "smallest"
+    unit = f" ({certificate.unit})" if certificate.unit else ""
+    n = len(study.options)
+    return f"Which of {n:,} option{'' if n == 1 else 's'} has the {word} value{unit}?"
+
+
+def study_row(study: Study, now: float) -> StudyRow:
+    """The row of a study that can be read."""
+    certificate = study.certificate()
+    gauge = gauge_of(certificate)
+    return StudyRow(
+        name=study.name,
+        question=question_of(study, certificate),
+        light=light_of(certificate),
+        leader=certificate.option,
+        leads=_leads(certificate, bounded=gauge is not None),
+        gauge=gauge,
+        bound="" if gauge is not None else _instead(certificate),
+        options=len(study.options),
+        measurements=certificate.n_measurements,
+        last=study.last_change,
+        since=since(study.last_change, now),
+    )
+
+
+def unreadable_row(name: str, problem: str) -> StudyRow:
+    """The row of a study that cannot be read, which must not hide the others."""
+    return StudyRow(name, "", Light(HELD, "unreadable"), None, "", None, "", 0, 0, None, "", problem)
+
+
+def busy_row(name: str, problem: str) -> StudyRow:
+    """The row of a study on which others are at work: nothing is known of it now."""
+    return StudyRow(name, "", Light(GOING, "busy"), None, "", None, "", 0, 0, None, "", problem)
+
+
+def _leads(certificate: Certificate, *, bounded: bool) -> str:
+    if certificate.option is None:
+        return "nothing was measured" if not certificate.n_measurements else "nobody"
+    return "" if bounded or certificate.bound < float("inf") else "leads, without a bound"
+
+
+def _instead(certificate: Certificate) -> str:
+    if certificate.withheld:
+        return certificate.withheld[0].partition(": ")[0]
+    if certificate.may_show_bounds and certificate.bound < float("inf"):
+        return f"{certificate.bound_text}, no eps"
+    return "no bound yet"
+
+
+def studies_page(rows: Iterable[StudyRow], query: Mapping[str, str]) -> StudiesPage:
+    """The rows that an address asks for: ``q`` (part of a name or a leader), ``sort``."""
+    everything = list(rows)
+    counts = {kind: sum(row.light.kind == kind for row in everything) for kind in (STOP, GOING, HELD)}
+    kept = {name: query.get(name, "") for name in ("q", "sort")}
+    wanted = kept["q"].lower()
+    found = [row for row in everything if wanted in f"{row.name}\n{row.leader or ''}".lower()]
+    if kept["sort"] == "name":
+        found.sort(key=lambda row: row.name.lower())
+    elif kept["sort"] == "state":
+        order = {HELD: 0, STOP: 1, GOING: 2}
+        found.sort(key=lambda row: (order[row.light.kind], -(row.last or 0.0)))
+    else:
+        found.sort(key=lambda row: -(row.last or 0.0))
+    total = len(everything)
+    said = [
+        f"{counts[STOP]} may stop" if counts[STOP] else "",
+        f"{counts[GOING]} {'goes' if counts[GOING] == 1 else 'go'} on" if counts[GOING] else "",
+        f"{counts[HELD]} withheld" if counts[HELD] else "",
+    ]
+    parts = ", ".join(part for part in said if part)
+    sentence = f"{total} in this store: {parts}." if total else "There are no studies in this store yet."
+    return StudiesPage(found, total, sentence, kept)
+
 
 #: Seconds for the course of the bound, and after how many measurements it is computed at most.
 SECONDS, MOST = 0.2, 40
@@ -202,3 +332,46 @@ def _no_course(certificate: Certificate) -> str:
     if not certificate.n_measurements:
         return "There is no bound yet: nothing was measured."
     return f"There is no bound yet, after {counted(certificate.n_measurements, 'measurement')}."
+
+
+#: Groups that are listed.
+MOST_GROUPS = 20
+
+
+def plan_in_pictures(plan: Plan) -> dict[str, Any]:
+    """A plan: its sentence, further lines, and a figure in HTML."""
+    first, *rest = str(plan).splitlines()
+    return {"sentence": first, "lines": rest, "figure": plan_figure(plan) if forecast_rows(plan)[0] else ""}
+
+
+def worth_in_pictures(worth: Worth) -> dict[str, Any]:
+    """The ledger: its sentence, a figure in HTML, and tables by instrument, block and option."""
+    reasons = "; ".join(worth.withheld)
+    groups = [_group(worth, what) for what in ("instrument", "block", "option")]
+    return {
+        "sentence": worth.sentence,
+        "figure": worth_figure(worth) if len(worth.ledger) > 1 else "",
+        "groups": [group for group in groups if group is not None],
+        "withheld": f"No bounds, since the certificate is withheld: {reasons}." if reasons else "",
+    }
+
+
+def _group(worth: Worth, what: str) -> dict[str, Any] | None:
+    found = groups_of(worth, what)
+    if found is None:
+        return None
+    rows = [
+        [str(row[what]), f"{row['measurements']:,}", row["precision_share"], row["share"]]
+        for row in found[:MOST_GROUPS].iter_rows(named=True)
+    ]
+    left = len(found) - len(rows)
+    rest = max(0.0, 1.0 - sum(worth.by(what)["share"][: len(rows)].to_list()))
+    said = f"{left:,} more hold {percent(rest, 1)} of what was learnt." if left else ""
+    return {"what": what, "rows": rows, "left": said}
+
+
+def plan_arguments(query: Mapping[str, str]) -> dict[str, Any]:
+    """What an address says about a plan: ``noise``, ``eps``, ``span``; each may be empty."""
+    levels = tuple(text_in(query, "noise").replace(",", " ").replace(";", " ").split())
+    noise = {"noise": typed_value(load_table()["plan"].params["noise"], levels)} if levels else {}
+    return noise | said_in("plan", ("eps", "span"), query)

@@ -15,9 +15,16 @@ from noisewise.server.open_studies import SHORT_PATIENCE, OpenStudies
 from noisewise.server.pages.fields import sentence_of
 from noisewise.server.pages.log import LogReader
 from noisewise.server.pages.measurements import filled_for
-from noisewise.server.pages.outlook import plan_arguments, worth_in_pictures
-from noisewise.server.pages.parts import HELD, STOP
-from noisewise.server.pages.rendering import rendered
+from noisewise.server.pages.overview import (
+    StudyRow,
+    busy_row,
+    plan_arguments,
+    studies_page,
+    study_row,
+    unreadable_row,
+    worth_in_pictures,
+)
+from noisewise.server.pages.rendering import HELD, STOP, rendered
 from noisewise.server.pages.shown import (
     EVENT_KINDS,
     shown_check,
@@ -27,13 +34,6 @@ from noisewise.server.pages.shown import (
     studies_of,
     study_page,
     used,
-)
-from noisewise.server.pages.studies import (
-    StudyRow,
-    busy_row,
-    studies_page,
-    study_row,
-    unreadable_row,
 )
 from noisewise.server.problems import ProblemError
 from noisewise.server.tasks import DONE, ENDED, WAITING, LongTasks
@@ -179,9 +179,11 @@ def measurements(request: Request, study: str) -> HTMLResponse:
 
 def _told_in_words(first: str, many: str) -> str:
     if not (first.startswith("m-") and first[2:].isdecimal() and len(first) < 20):
-        return "Nothing new was told." if many == "0" else ""
+        return "Nothing new was recorded." if many == "0" else ""
     several = many.isdecimal() and len(many) < 12 and int(many) > 1
-    return f"{int(many):,} measurements were told, from {first} on." if several else f"{first} was told."
+    return (
+        f"{int(many):,} measurements were recorded, from {first} on." if several else f"{first} was recorded."
+    )
 
 
 def _slips_in(study: Study, told: str) -> list[str]:

@@ -13,10 +13,8 @@ from noisewise.server.pages.check import LONG, check_page
 from noisewise.server.pages.fields import fields_for
 from noisewise.server.pages.measurements import BESIDE, filled_with, kinds_for, measurements_page
 from noisewise.server.pages.options import options_page
-from noisewise.server.pages.overview import SLOW, overview_of
-from noisewise.server.pages.parts import HELD, Headline, headline_of, since
-from noisewise.server.pages.rendering import rendered
-from noisewise.server.pages.studies import question_of
+from noisewise.server.pages.overview import SLOW, overview_of, question_of
+from noisewise.server.pages.rendering import HELD, Headline, headline_of, rendered, since
 from noisewise.study.certificates.check import check_fit
 from noisewise.study.report.intervals import view_of
 from noisewise.study.study import Study

@@ -1,6 +1,5 @@
 """Tables and files that are handed in: how they are read, and what each row would do."""
 
-import hashlib
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -98,7 +97,7 @@ def read_handed(handed: HandedIn, read: ReadFiles | None = None) -> OneTable:
         name = choose(files, format).name
         return _as_table(read(files, name), name)
     if len(given) > 1:
-        raise ValueError("tables are told one at a time: choose one file.")
+        raise ValueError("tables are recorded one at a time: choose one file.")
     return _one_table(handed)
 
 
@@ -394,9 +393,9 @@ def _as_taken(page: Pasted, taken: Any, frame: pl.DataFrame) -> Pasted:
     fates = {} if batch is None else batch.told.in_words(batch.parsed)
     new, amended = len(taken), len(taken.amended)
     on_items = f" with {counted(taken.items, 'item')}" if getattr(taken, "items", 0) else ""
-    parts = [f"{counted(new, 'measurement')}{on_items} told"]
+    parts = [f"{counted(new, 'measurement')}{on_items} recorded"]
     parts += [f"{counted(amended, 'correction')}"] if amended else []
-    parts += [f"{counted(taken.known, 'row')} told already"] if taken.known else []
+    parts += [f"{counted(taken.known, 'row')} recorded already"] if taken.known else []
     parts += [f"{counted(taken.empty, 'row')} without a result left for later"] if taken.empty else []
     left = len(frame) - SHOWN
     more = f" The first {SHOWN} of {len(frame):,} rows are shown." if left > 0 else ""
@@ -423,7 +422,7 @@ def _rows(frame: pl.DataFrame, fates: Mapping[int, str], bad: Mapping[int, str])
     found = []
     shown = sorted({*range(min(SHOWN, len(frame))), *(row - 1 for row in bad if 0 < row <= len(frame))})
     for place in shown:
-        usual = "nothing: another row is wrong" if bad else "told already: nothing changes"
+        usual = "nothing: another row is wrong" if bad else "recorded already: nothing changes"
         fate = bad.get(place + 1) or fates.get(place + 1, usual)
         found.append(PastedRow(place + 1, cells_of(frame, place), fate, place + 1 in bad))
     return found
@@ -509,37 +508,3 @@ def _source(study: Study, handed: HandedIn) -> Any:
     column = study.specification.catalogue.id_column
     frame = found.table.frame
     return [str(cell) for cell in frame[column if column in frame.columns else frame.columns[0]].to_list()]
-
-
-#: The field that carries it, and fields that say nothing about what is told.
-SEEN = "seen"
-_OTHERS = ("csrf_token", "once", "do", SEEN)
-#: What is said to whoever changed it.
-CHANGED = "Nothing was told yet: the form was changed after its preview, which is new now."
-#: What a choice says that nobody has made.
-_USUAL = {"unknown": "refuse"}
-
-
-def mark_of(form: Mapping[str, str], table: Pasted | None = None) -> str:
-    """A mark of everything that a form says.
-
-    Args:
-        form: Its fields.
-        table: What the page shows of a table, which comes back in the place of what was sent; None: nothing.
-    """
-    fields = dict(form)
-    if table is not None:
-        fields = {name: text for name, text in fields.items() if not name.startswith("role.")}
-        fields["table"] = table.text
-        fields |= {f"role.{place}": column.role for place, column in enumerate(table.columns)}
-    said = sorted(
-        (name, text.replace("\r\n", "\n").replace("\r", "\n"))
-        for name, text in fields.items()
-        if text and name not in _OTHERS and _USUAL.get(name) != text
-    )
-    return hashlib.sha256(repr(said).encode(errors="replace")).hexdigest()
-
-
-def is_as_seen(form: Mapping[str, str]) -> bool:
-    """Whether a form says what its preview showed; one without a mark is no form of ours."""
-    return SEEN not in form or form[SEEN] == mark_of(form)

@@ -72,7 +72,7 @@ class Asking:
         _ = self._decider.found if at_once else self._decider.prepare()
 
     def still_holds(self, news: list[Event]) -> bool:
-        """Whether it still serves after these events: suggestions of others are reckoned with.
+        """Whether it is still valid after these events: suggestions of others are taken into account.
 
         Measurements that came in meanwhile do not spoil a suggestion; whatever else happened does.
         """
@@ -81,7 +81,7 @@ class Asking:
             return False
         jobs: list[Job] = [job_of(event.body) for event in unseen if event.kind == "ask"]
         if jobs:
-            self._decider.reckon_with(all_under_way(self._analysis, jobs))
+            self._decider.expect_all(all_under_way(self._analysis, jobs))
         self._seen = max([self._seen, *(event.number for event in unseen)])
         return True
 
@@ -97,7 +97,7 @@ class Asking:
         by: str | None,
         items: int | None = None,
     ) -> list[dict[str, Any]]:
-        """The bodies of events "ask", each reckoning with what is under way. It serves once.
+        """Return the bodies of events "ask", each decided with what is under way. To be called once.
 
         Args:
             n: How many decisions.
@@ -250,7 +250,7 @@ def rehearse_asking(state: State) -> None:
 
 
 class Decider:
-    """A policy that decides, and everything that it reckons with.
+    """A policy that decides, and everything that it takes into account.
 
     Args:
         analysis: What was measured.
@@ -268,7 +268,7 @@ class Decider:
         self._chooser: Chooser | None = None
         self._prepared: tuple[int, Analysis, Recommended | None] | None = None
         self._items: ItemRace | None = None
-        self.reckon_with(under_way)
+        self.expect_all(under_way)
 
     def by_items(self, jobs: list[Job], batch: int) -> None:
         """Options are measured item by item: the race goes along the order of the items.
@@ -282,7 +282,7 @@ class Decider:
 
     @property
     def is_over(self) -> bool:
-        """Whether all items of the pool were told, or are being measured, for every option."""
+        """Whether all items of the pool are recorded, or are being measured, for every option."""
         return self._items is not None and self._items.is_over
 
     def coming(
@@ -337,7 +337,7 @@ class Decider:
         return Proposal(option, self._opponent(option, coming) if coming.probe == DIFFERENCE else NOBODY)
 
     def decide_several(self, coming: Coming, sigma: float | None, numbers: range) -> list[Proposal]:
-        """What several workers may measure, each reckoning with those before it; all are expected."""
+        """Return what several workers may measure, each decided with those before it under way."""
         chosen = self._wave(coming, len(numbers)) if self._policy.name == RACE else []
         for number in numbers[len(chosen) :]:
             chosen.append(self.decide(coming, sigma, number))
@@ -353,16 +353,16 @@ class Decider:
         return wave
 
     def expect(self, chosen: Proposal, coming: Coming, sigma: float | None) -> None:
-        """Reckon with what was decided."""
-        self.reckon_with([self.as_expected(chosen, coming, sigma)])
+        """Take what was decided as under way."""
+        self.expect_all([self.as_expected(chosen, coming, sigma)])
 
     def as_expected(self, chosen: Proposal, coming: Coming, sigma: float | None) -> UnderWay:
         """What was decided, as it will be when it is under way."""
         noise, where = float(coming.noise[chosen.option]), coming.block or NO_BLOCK
         return UnderWay(chosen.option, chosen.minus, where, noise, sigma, coming.manner)
 
-    def reckon_with(self, more: list[UnderWay]) -> None:
-        """More is being measured."""
+    def expect_all(self, more: list[UnderWay]) -> None:
+        """Take more measurements as under way."""
         self.under_way += more
         for one in more:
             self._imagine(one)
@@ -374,7 +374,7 @@ class Decider:
 
     def prepare(self) -> tuple[Analysis, Recommended | None]:
         """The study that is decided on, and what it recommends: RACE sees all under way as it is expected."""
-        # Where options are measured item by item, the race itself reckons with what is under way.
+        # Where options are measured item by item, the race itself takes what is under way into account.
         looks_ahead = self._policy.name == RACE and not self._analysis.state.items
         count = len(self.under_way) if looks_ahead else 0
         if self._prepared is None or self._prepared[0] != count:
@@ -397,7 +397,7 @@ class Decider:
         return self._chooser.choose(free, with_scatter(self._analysis, sigma), number)
 
     def _least_known(self, coming: Coming) -> int:
-        """What RACE asks for while there is no race: the option that least is known of, per cost."""
+        """Return what RACE asks for while there is no race: the option that is known least, per cost."""
         analysis = self._analysis
         allowed = _that_ends_waiting(analysis, coming.allowed, self.under_way)
         allowed = _worth_asking(analysis, allowed, self.prepare()[1])
@@ -435,7 +435,7 @@ def some_allowed(state: State) -> Mask:
 
 
 def _that_ends_waiting(analysis: Analysis, allowed: Mask, under_way: list[UnderWay]) -> Mask:
-    """While standard errors or a size cannot be estimated, and there is no bound for it: what that takes.
+    """Return options that end the wait for standard errors or a size that cannot be estimated yet.
 
     Where options share nothing, each has to be measured once in any case.
     """

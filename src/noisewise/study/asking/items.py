@@ -108,7 +108,7 @@ class ItemRace:
 
     @property
     def is_over(self) -> bool:
-        """Whether all items of the pool were told, or are being measured, for every option."""
+        """Whether all items of the pool are recorded, or are being measured, for every option."""
         return not self._open.any()
 
     @property
@@ -123,7 +123,7 @@ class ItemRace:
     def _racing(self) -> Proposal:
         if self.is_over:
             raise ValueError(
-                "every option was told all items of the pool, or is being measured on the last of them: "
+                "every option was measured on all items of the pool, or is being measured on the last: "
                 "there is nothing left to ask for."
             )
         found, by_name = self._found, self._analysis.state.by_name()
@@ -167,7 +167,7 @@ class ItemRace:
         return leader, rivals
 
     def _upper(self, leader: int, place: Floats) -> Floats:
-        """By how much each option may be better than the leader once items up to these places are told."""
+        """By how much each option may be better than the leader once it has items up to these places."""
         analysis = self._analysis
         half = analysis.boundary.half_widths(leader)
         now = np.minimum(self._told, self._told[leader])

@@ -49,8 +49,8 @@ class More(NamedTuple):
     value: Floats
     sigma: Floats
     blocks: list[str]  # of each
-    manners: list[Manner] | None = None  # how each will be told; None: with known error bars
-    often: list[int] | None = None  # for how many measurements each stands; None: for one
+    manners: list[Manner] | None = None  # how each will be recorded; None: with known error bars
+    often: list[int] | None = None  # how many measurements each is; None: one
 
 
 class WhatIf(Analysis):
@@ -243,7 +243,7 @@ class UnderWay(NamedTuple):
     block: str
     sigma: float  # with extra scatter, as the certificate will have it
     announced: float | None  # the error bar that was said
-    manner: Manner = Manner()  # how it will be told
+    manner: Manner = Manner()  # how it will be recorded
 
 
 class Imagination:
@@ -384,7 +384,7 @@ def with_more(columns: Columns, more: More) -> Columns:
     joined: Any = {name: np.concatenate([getattr(columns, name), new]) for name, new in added.items()}
     moment = None
     if columns.moment is not None:
-        # They will be told one by one.
+        # They will be recorded one by one.
         moment = np.append(columns.moment, int(columns.moment.max(initial=-1)) + 1 + np.arange(count))
     return Columns(
         **joined, blocks=list(known), pools=columns.pools or [""], moment=moment,
@@ -464,14 +464,14 @@ def condensed(analysis: Analysis) -> Columns:
 
 
 def _condensed(analysis: Analysis, columns: Columns, rows: Mask, sigma: Floats) -> Columns:
-    """The same of one kind and pool."""
+    """Condense measurements of one kind and pool."""
     columns, sign = columns.select(rows), analysis.specification.sign
     sums = analysis.pooled(columns, sigma[rows])
     count, level = sums.plus.size, sums.minus < 0
     value = sign * (sums.value + np.where(level, sums.centre, 0.0))
     readings, scatter = np.ones(count), np.zeros(count)
     if KINDS[columns.kind[0]] != KNOWN:
-        turned = columns.minus > columns.plus  # in sums, the later option stands on the plus side
+        turned = columns.minus > columns.plus  # in sums, the later option is on the plus side
         ends = np.maximum(columns.plus, columns.minus), np.minimum(columns.plus, columns.minus)
         block = np.where(columns.minus < 0, block_places(columns, sums.blocks), 0)
         row = np.searchsorted(_keys(sums.plus, sums.minus, sums.block), _keys(*ends, block))

@@ -171,7 +171,7 @@ class Field:
     def races(self, sharpness: float) -> tuple[Codes, Floats]:
         """The rivals that count, by name, and how much."""
         behind = (self.upper[self.rival] - self.upper) / max(self.width, 1e-300)
-        # Far below the leader, ends are rounded by more than a width: nobody is ahead of the first rival.
+        # Far below the leader, ends are rounded by more than a width: no option is ahead of the first rival.
         weights = np.exp(-np.clip(sharpness * behind, 0.0, 700.0))
         rivals = self._by_name[weights[self._by_name] >= NEGLIGIBLE]
         if rivals.size > RACES:
@@ -198,7 +198,7 @@ class Field:
         """Pairs that may be compared, (probes, 2): of many options, of those that tell most of the races."""
         allowed = self._by_name[self._coming.allowed[self._by_name]]
         ends = allowed if allowed.size <= ENDS else self._telling(allowed, races)
-        # The later name stands on the plus side, but against the leader its rival: a positive result then
+        # The later name is on the plus side, but against the leader its rival: a positive result then
         # means that the rival is better.
         one, other = np.triu_indices(ends.size, 1)
         pairs = np.column_stack([ends[other], ends[one]])
@@ -244,7 +244,7 @@ class Field:
         return max(0.0, float(upper.max()))
 
     def _bound_foreseen(self, option: int) -> float:
-        """The same where options share nothing: half-widths fall, so that most need no second look."""
+        """`bound_after` where options share nothing: half-widths fall, so that most need no second look."""
         assert self._foreseen is not None
         if option != self.leader:
             after = self._foreseen.after(np.array([option]), np.array([option]))[0, 0]

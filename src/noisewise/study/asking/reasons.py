@@ -34,7 +34,7 @@ class Reasons:
         analysis: What was measured.
         sigma: The error bar that was announced.
         block: The block that they are for; None: a new one without a name.
-        policy: Who asks.
+        policy: The rule that makes suggestions.
     """
 
     def __init__(self, analysis: Analysis, sigma: float | None, block: str | None, policy: str) -> None:
@@ -129,7 +129,7 @@ class Reasons:
         return display_errors(analysis.estimates, analysis.sums)
 
     def _standing(self, chosen: Proposal, found: Recommended | None) -> str:
-        """What is known of an option while there is no race, or another policy asks."""
+        """Say what is known of an option while there is no race, or another rule makes suggestions."""
         option, error = chosen.option, self._errors[chosen.option]
         may_be_best = self._analysis.state.allowed() if found is None else found.candidates
         few = int(may_be_best.sum())

@@ -238,25 +238,32 @@ def interpolated(precision: Floats, resolution: float, levels: Levels) -> tuple[
     cell = np.floor(log / WIDTH).astype(np.int64)
     place = 2.0 * (log / WIDTH - cell) - 1.0
     rivals, spent = all_levels(levels)
-    names = rivals.tobytes(), spent.tobytes()
     scale = 1.0 / np.sqrt(precision)
     found = np.empty((precision.size, rivals.size + spent.size))
-    for one in distinct(cell):
+    for one, nodes in _nodes(distinct(cell).tolist(), rivals, spent).items():
         rows = np.flatnonzero(cell == one)
-        nodes = _cell(int(one), *names)
         reach = chebvander(place[rows], POINTS - 1) @ _to_series @ nodes
         found[rows] = (reach + SAFETY * (1.0 + np.abs(reach))) * scale[rows, None]
     return found[:, : rivals.size], found[:, rivals.size :]
 
 
-@functools.lru_cache(maxsize=MOST_KEPT)
-def _cell(cell: int, rivals: bytes, spent: bytes) -> Floats:
-    """Reaches in the points of one cell, in units of one standard error, (POINTS, levels)."""
-    precision = np.exp(WIDTH * (cell + 0.5 * (1.0 + _places)))
-    kind = KnownErrorBars(precision, np.zeros(POINTS), 1.0)
-    options = np.arange(POINTS)
-    both = [
-        reaches([kind], options, np.frombuffer(rivals), UP),
-        reaches([kind], options, np.frombuffer(spent), DOWN),
-    ]
-    return np.asarray(np.concatenate(both, axis=1) * np.sqrt(precision)[:, None])
+_kept: dict[tuple[int, bytes, bytes], Floats] = {}
+
+
+def _nodes(cells: list[int], rivals: Floats, spent: Floats) -> dict[int, Floats]:
+    """Reaches in the points of some cells, in units of one standard error, (POINTS, levels) each."""
+    names = rivals.tobytes(), spent.tobytes()
+    known = {cell: _kept.get((cell, *names)) for cell in cells}
+    found = {cell: nodes for cell, nodes in known.items() if nodes is not None}
+    new = [cell for cell in cells if cell not in found]
+    for first in range(0, len(new), TOGETHER // POINTS):
+        some = new[first : first + TOGETHER // POINTS]
+        precision = np.exp(WIDTH * np.add.outer(some, 0.5 * (1.0 + _places))).ravel()
+        kind, options = KnownErrorBars(precision, np.zeros(precision.size), 1.0), np.arange(precision.size)
+        both = [reaches([kind], options, rivals, UP), reaches([kind], options, spent, DOWN)]
+        nodes = np.concatenate(both, axis=1) * np.sqrt(precision)[:, None]
+        found |= zip(some, nodes.reshape(len(some), POINTS, -1), strict=True)
+    if len(_kept) > MOST_KEPT:
+        _kept.clear()
+    _kept.update(((cell, *names), found[cell]) for cell in new)
+    return found

@@ -87,7 +87,10 @@ def _closer(
         done[:, some] |= (over & (back <= 4.0 * near)) | (high[:, some] - low[:, some] <= near)
         step = here - back + near  # a little beyond the end
         inside = np.isfinite(step) & (step > low[:, some]) & (step < high[:, some])
-        z[:, some] = np.where(inside, step, _between(low[:, some], high[:, some], unit, 0.5))
+        row, column = np.nonzero(~inside)
+        ends = low[row, some[column]], high[row, some[column]]
+        step[row, column] = _between(*ends, unit[row, 0], 0.5)
+        z[:, some] = step
         some = np.flatnonzero(~done.all(axis=0))
         if not some.size:
             break

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -209,18 +209,17 @@ class Log:
                 raise LogMovedOnError(
                     f"the log of {self.name!r} has {self.last.number} events, not {self._acting.only_at}."
                 )
-            with without_collector():
-                by = self._acting.by
-                rows = rows_of(happened, self.last, at=self.clock(), id=id, request=request, by=by)
-                # The state is given what will be written, as in a replay, and refuses what cannot happen. If
-                # nothing is written in the end, the log is read again.
-                self._whole = False
-                try:
-                    self.state.apply_all(map(event_of, rows))
-                except UnusableError as flaw:
-                    raise ValueError(f"{flaw.why}. Nothing was written.") from None
-                self._sent = True
-                transaction.append(rows)
+            by = self._acting.by
+            rows = rows_of(happened, self.last, at=self.clock(), id=id, request=request, by=by)
+            # The state is given what will be written, as in a replay, and refuses what cannot happen. If
+            # nothing is written in the end, the log is read again.
+            self._whole = False
+            try:
+                self._apply(rows)
+            except UnusableError as flaw:
+                raise ValueError(f"{flaw.why}. Nothing was written.") from None
+            self._sent = True
+            transaction.append(rows)
         self._note(rows)
         self._acted.n_events = self.last.number
         self._changes_with_key += 1
@@ -279,9 +278,12 @@ class Log:
             if row.number != before.number + 1 or row.hash != link(before.hash, row.id, row.record):
                 raise not_fitting(self.name, before.number + 1)
         self._whole = False
-        with without_collector():
-            self.state.apply_all(map(event_of, itertools.islice(rows, 1, None)))
+        self._apply(itertools.islice(rows, 1, None))
         self._note(rows)
+
+    def _apply(self, rows: Iterable[Row]) -> None:
+        with without_collector():
+            self.state.apply_all(map(event_of, rows))
 
     def _note(self, rows: Sequence[Row]) -> None:
         """Remember the rows that the state has got."""

@@ -86,6 +86,7 @@ class Measurements:
         self._whole = {name: array(code) for name, code in codes.items()}
         self._real = {name: array("d") for name in ("value", "sigma", "scatter")}
         self._live = array("b")
+        self._all: dict[str, array[Any]] = {**self._whole, **self._real, "live": self._live}
         self._moment, self._at = array("i"), math.nan  # which moment, and when the latest was
         self.event = array("i")  # the number of the event that recorded it
         self.blocks: dict[str, int] = {NO_BLOCK: 0}
@@ -118,7 +119,7 @@ class Measurements:
         first = len(self) + 1
         self._keep_singles(first, told)
         for name, values in self._entries(plus, minus, told).items():
-            (self._whole if name in self._whole else self._real)[name].extend(values)
+            self._all[name].extend(values)
         self._live.extend(itertools.repeat(1, len(plus)))
         self._moment.extend(self._moments(at))
         self.event.extend(event)
@@ -128,7 +129,7 @@ class Measurements:
         """Put a corrected measurement in the place of an earlier one."""
         self._keep_singles(number, told)
         for name, (value,) in self._entries([plus], [minus], told).items():
-            (self._whole if name in self._whole else self._real)[name][number - 1] = value
+            self._all[name][number - 1] = value
         self._columns = None
 
     def void(self, number: int) -> None:
@@ -153,7 +154,7 @@ class Measurements:
 
         It is a view, which must be gone before the next measurement is entered.
         """
-        column = self._live if name == "live" else self._whole.get(name) or self._real[name]
+        column = self._all[name]
         return np.frombuffer(column, dtype=column.typecode, count=count)
 
     def is_live(self, number: int) -> bool:

@@ -164,7 +164,7 @@ class Plan(WithLeague):
 
     @property
     def without_quiet(self) -> Forecast | None:
-        """The same without the quietest level, if there are several."""
+        """The forecast without the quietest level, if there are several."""
         return None if self.by_cost or len(self.forecasts) == 1 else self.forecasts[1]
 
     @property
@@ -431,7 +431,7 @@ def _options_lacking(analysis: Analysis, given: Likelihood) -> int:
 
 
 def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
-    """What stands between the bound and the certificate."""
+    """Say why the bound is no certificate yet."""
     seen = "the scatter seen so far" if analysis.columns.value.size else "there is none"
     notes = []
     for reason in withheld:

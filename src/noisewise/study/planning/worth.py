@@ -65,7 +65,7 @@ class Worth:
         )
 
     def lines_by(self, what: str) -> list[str]:
-        """The same in words."""
+        """The sums of `by` in words."""
         return [
             f"  {row[what] or f'no {what}'}: {counted(row['measurements'], 'measurement')}, "
             f"{percent(row['precision_share'], 1)} of the precision, {percent(row['share'], 1)} of what was "
@@ -297,7 +297,7 @@ class _Books:
         return math.log1p((shared + own) / noise)
 
     def _learn_alone(self, option: int, sigma: float) -> float:
-        """The same where nothing is shared: to the last bit what empty arrays would give, and sooner."""
+        """Learn where nothing is shared: equal to the last bit to the general case, and faster."""
         noise, own = sigma * sigma, float(self.own[option])
         if own > 0.0:
             self.own[option] = own * (noise / (noise + own))

@@ -28,7 +28,9 @@ class Archive:
             self._zip = zipfile.ZipFile(self._stream)
         except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OSError):
             self._stream.close()
-            raise file.refuse("it is no whole zip archive: is it cut off, or still being written?") from None
+            raise file.refuse(
+                "it is not a complete zip archive: is it cut off, or still being written?"
+            ) from None
         self._unpacked = 0
         self.names = set(self._zip.namelist())
 

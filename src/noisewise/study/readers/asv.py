@@ -27,27 +27,21 @@ def read(
     *,
     unit: str | None = None,
     metric: str = "time",
-    names: str = "benchmark",
-    benchmark: str | None = None,
     version: str = "known",
 ) -> Readout:
     """The samples of every benchmark and every combination of its parameters.
 
     Args:
         file: A file of results, ``results/machine/commit-environment.json``, or the folder.
-        unit: The unit to tell times in; default: seconds, as they are.
+        unit: The unit of the recorded times; default: seconds, as they are.
         metric: ``"time"``, ``"mem"``, ``"peakmem"`` or ``"track"``: which benchmarks.
-        names: What options are called by: ``"benchmark"``, with its parameters, or ``"commit"``.
-        benchmark: Only this one, such as ``"sums.time_sum(100)"``; needed to compare commits.
         version: ``"any"`` reads files of versions that are not known.
     """
     check_choice("metric", metric, tuple(KINDS))
-    check_choice("names", names, ("benchmark", "commit"))
     root = file.json()
     check_version(root["version"], (2,), "asv's results", version)
     scale = TimeScale("s", unit) if metric == "time" else None
-    commit = root["commit_hash"].text()
-    run = f"asv {commit} {root['params']['machine'].text()} {root['env_name'].text()}"
+    run = f"asv {root['commit_hash'].text()} {root['params']['machine'].text()} {root['env_name'].text()}"
     columns = [name.text() for name in root["result_columns"].list(least=1)]
     rows, other, failed = [], [], []
     for name, result in root["results"].items():
@@ -56,14 +50,10 @@ def read(
             other.append(name)
             continue
         for called, told in _results(name, result, columns, scale):
-            if benchmark is not None and benchmark not in (called, name):
-                continue
             if told is None:
                 failed.append(called)
                 continue
-            option = called if names == "benchmark" else commit[:8]
-            rows.append(ReadRow(result.place, {"option": option, **told, "key": f"{run} {called}"}))
-    _check_some(file, rows, names, benchmark)
+            rows.append(ReadRow(result.place, {"option": called, **told, "key": f"{run} {called}"}))
     told_in = scale.unit if scale else unit if metric == "track" else same_unit(file, BYTES, unit)
     return Readout(rows, unit=told_in, notes=_notes(rows, other, failed))
 
@@ -122,22 +112,12 @@ def _is_infinite(part: JsonPart) -> bool:
     return isinstance(part.value, float) and math.isinf(part.value)
 
 
-def _check_some(file: ResultFile, rows: list[ReadRow], names: str, benchmark: str | None) -> None:
-    called = [str(row.fields["key"]).split(" ", 3)[-1] for row in rows]
-    if benchmark is not None and not rows:
-        raise file.refuse(f"there is no result of a benchmark {benchmark!r}.")
-    if names == "commit" and len(rows) > 1:
-        raise file.refuse(
-            f"there are {len(rows)} results for one commit ({listed(called)}): say which with `benchmark=`."
-        )
-
-
 def _notes(rows: list[ReadRow], other: list[str], failed: list[str]) -> list[str]:
     notes = []
     if any("lo" in row.fields for row in rows):
         notes.append(
-            "The samples were not recorded, so medians with asv's intervals at 99 % are told, as if these "
-            "were known; asv run --record-samples keeps the samples."
+            "The samples were not recorded, so medians with asv's intervals at 99 % are recorded, as if "
+            "they were known; asv run --record-samples keeps the samples."
         )
     if other:
         notes.append(f"Benchmarks of another kind are left out: {listed(other)}.")

@@ -2,7 +2,7 @@
 
 A battle between A and B has the outcome 1, 0 (a tie) or -1, whose mean is 2p - 1, p being A's chance of
 winning with ties as half. The mean of n numbers from -1 to 1 is 1/√n-sub-Gaussian whatever they are
-(Hoeffding), so a pair is told as a difference with the error 1/√n: it depends on nothing that came out.
+(Hoeffding), so a pair is recorded as a difference with the error 1/√n: it depends on nothing that came out.
 """
 
 import hashlib
@@ -54,9 +54,9 @@ def read(file: ResultFile, *, baseline: str | None = None, run: str | None = Non
     Args:
         file: A table or JSON with ``model_a``, ``model_b`` and ``winner`` (or ``winner_model_a``,
             ``winner_model_b`` and ``winner_tie``), or with ``wins_a``, ``wins_b`` and ``ties`` of each pair.
-        baseline: A model that stands in every battle: the others are compared by how they did against it,
+        baseline: A model that is in every battle: the others are compared by how they did against it,
             item by item.
-        run: A name for these battles; default: that of the file. A run is told once, and corrected with
+        run: A name for these battles; default: that of the file. A run is recorded once, and corrected with
             amend= when it has grown.
     """
     battles = [_battle(line) for line in _lines(file)]
@@ -104,7 +104,7 @@ def _check_once(file: ResultFile, battles: list[Battle]) -> None:
             pairs = " and ".join(f"{printable(b.first)} against {printable(b.second)}" for b in (before, one))
             raise file.refuse(
                 f"{one.place}: item {printable(one.item)!r} was battled over by {pairs}. All pairs of "
-                "differences from the same items count the same answers twice: if one model stands in every "
+                "differences from the same items count the same answers twice: if one model is in every "
                 "battle, name it with `baseline=`; else give every pair items of its own."
             )
 
@@ -116,8 +116,8 @@ def _against(file: ResultFile, battles: list[Battle], baseline: str) -> Readout:
         if baseline not in (one.first, one.second):
             named = quoted(sorted({name for b in battles for name in (b.first, b.second)}))
             raise file.refuse(
-                f"{one.place}: {printable(baseline)!r} is not in this battle, and a baseline stands in every "
-                f"one; the models are {named}."
+                f"{one.place}: {printable(baseline)!r} is not in this battle, and a baseline must be in "
+                f"every one; the models are {named}."
             )
         if one.item is None:
             raise file.refuse(

@@ -17,7 +17,7 @@ def read(file: ResultFile, *, unit: str | None = None) -> Readout:
 
     Args:
         file: ``estimates.json`` or ``sample.json`` in a folder ``new``; the files beside it are read, too.
-        unit: The unit to tell the times in; default: nanoseconds, as they are.
+        unit: The unit of the recorded times; default: nanoseconds, as they are.
     """
     scale = TimeScale(NANOSECONDS, unit)
     own = "iters" in file.json().object() or (file.path is not None and file.path.name == SAMPLES)
@@ -56,8 +56,8 @@ def _of_estimate(file: ResultFile, scale: TimeScale) -> tuple[dict[str, Any], li
     if n < 2:
         raise error.refuse(f"must be smaller than std_dev, {scatter:g}: it is that of a mean.")
     note = (
-        f"There is no {SAMPLES} beside it, so mean and standard deviation are told, and their number, {n:,}, "
-        "which follows from the bootstrap's standard error."
+        f"There is no {SAMPLES} beside it, so mean and standard deviation are recorded, and their number, "
+        f"{n:,}, which follows from the bootstrap's standard error."
     )
     return told_as_scatter(scale(mean.number(least=0.0)), scale(scatter), n), [note]
 

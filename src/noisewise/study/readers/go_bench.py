@@ -31,7 +31,7 @@ def read(
 
     Args:
         file: What ``go test -bench . -count 10`` printed.
-        unit: The unit to tell the times in; default: nanoseconds, as they are.
+        unit: The unit of the recorded times; default: nanoseconds, as they are.
         metric: ``"ns/op"``, or another unit of the lines, such as ``"B/op"``.
         processors: What becomes of GOMAXPROCS behind names (``-8``): ``"drop"``, ``"keep"``, or ``"auto"``:
             drop it if it is the same everywhere.
@@ -47,7 +47,7 @@ def read(
         name = line.name.removesuffix(ending) if processors == "auto" else line.name
         groups.setdefault(_PROCESSORS.sub("", name) if processors == "drop" else name, []).append(line)
     if ending:
-        notes.append(f"Names are told without the number of processors, {ending}.")
+        notes.append(f"Names are recorded without the number of processors, {ending}.")
     rows = []
     for name, group in groups.items():
         numbers = [_number(line, file, metric, scale) for line in group]
@@ -101,7 +101,7 @@ def _numbers(file: ResultFile, at: int, rest: str) -> dict[str, float]:
         if not math.isfinite(number):
             raise file.refuse(f"line {at}: {said[:40]!r} before {unit[:40]!r} must be a finite number.")
         if unit in numbers:
-            raise file.refuse(f"line {at}: {unit[:40]!r} stands there twice.")
+            raise file.refuse(f"line {at}: {unit[:40]!r} appears twice.")
         numbers[unit] = number
     return numbers
 

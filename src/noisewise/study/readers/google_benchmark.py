@@ -29,7 +29,7 @@ def read(
 
     Args:
         file: What ``--benchmark_out`` wrote.
-        unit: The unit to tell times in; default: that of the first benchmark.
+        unit: The unit of the recorded times; default: that of the first benchmark.
         metric: ``"real_time"``, ``"cpu_time"``, or the name of a counter.
         version: ``"any"`` reads files of versions that are not known.
     """
@@ -88,7 +88,7 @@ def _of_singles(rows: list[JsonPart], file: ResultFile, metric: str, unit: str |
 
 
 def _check_repetitions(rows: list[JsonPart]) -> None:
-    """Refuse a repetition that stands twice: two benchmarks of one name, or two runs in one file."""
+    """Refuse a repetition that appears twice: two benchmarks of one name, or two runs in one file."""
     seen: dict[int, str] = {}
     for row in rows:
         if (index := row.get("repetition_index")) is not None:

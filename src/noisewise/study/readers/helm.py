@@ -79,7 +79,7 @@ def read(
         option: What the model is called in the study; default: as ``run_spec.json`` calls it.
         task: What was run; default: the name of the run, without its model.
         how: ``"items"``, ``"counts"`` or ``"values"``; default: items where scores lie from 0 to 1.
-        missing: What stands for a question without a score.
+        missing: The score of a question without one.
     """
     telling = Telling(how, missing).check()
     instances = [one for one in file.json().list(least=1) if one.get("perturbation") is None]

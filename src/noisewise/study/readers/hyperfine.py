@@ -14,7 +14,7 @@ def read(file: ResultFile, *, unit: str | None = None, exit_codes: str = "0") ->
 
     Args:
         file: What ``hyperfine --export-json`` wrote.
-        unit: The unit to tell the times in; default: seconds, as they are.
+        unit: The unit of the recorded times; default: seconds, as they are.
         exit_codes: ``"any"`` takes the times of runs that failed, too (``hyperfine -i``).
     """
     check_choice("exit_codes", exit_codes, ("0", "any"))

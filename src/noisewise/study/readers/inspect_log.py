@@ -16,8 +16,8 @@ from noisewise.study.readers.scores import ItemScore, Telling, averaged, choose_
 #: The version of the log format that is read.
 VERSION = 2
 #: What Inspect counts texts as: correct, partial, incorrect, no answer.
-_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _ZIP = "PK\x03\x04"
 
 
@@ -49,7 +49,7 @@ def read(
         reducer: How epochs are reduced, if the log has several: ``"mean"``, ``"at_least_2"``.
         option: What the model is called in the study; default: as the log calls it.
         how: ``"items"``, ``"counts"`` or ``"values"``; default: items where scores lie from 0 to 1.
-        missing: What stands for a sample without a score.
+        missing: The score of a sample without one.
         status: ``"any"`` takes logs of evaluations that did not succeed as well.
     """
     telling = Telling(how, missing).check()
@@ -164,9 +164,9 @@ def _scored(file: ResultFile, log: _Log, reducer: str | None) -> Iterator[tuple[
 
 
 def _by_scorer(samples: list[JsonPart]) -> Iterator[tuple[str, list[ItemScore]]]:
-    """The mean of all epochs, which is how Inspect reduces them unless it is told otherwise."""
+    """The mean of all epochs, which is how Inspect reduces them unless it is configured otherwise."""
     parts = []
-    # A sample that was run again stands twice: the later one counts.
+    # A sample that was run again appears twice: the later one counts.
     for sample in {(_id(one), _epoch(one)): one for one in samples}.values():
         found = sample.get("scores")
         values: dict[str, float | None] = {}
@@ -223,7 +223,7 @@ def _number(value: JsonPart) -> float | None:
         return float(value.value)
     if value.is_a(str):
         text = value.text()
-        found = _LETTERS.get(text, _WORDS.get(text.lower()))
+        found = LETTERS.get(text, WORDS.get(text.lower()))
         if found is None:
             raise value.refuse(
                 f"is {printable(text)[:40]!r}, which is neither a number nor one of C, I, P, N."

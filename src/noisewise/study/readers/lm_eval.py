@@ -120,7 +120,7 @@ class _Mean(NamedTuple):
         return by_name if right in (0, self.n) else True  # all 1 may be a length as well
 
     def fields(self, how: str | None) -> dict[str, Any]:
-        """What is told of it."""
+        """The fields of the row."""
         share = self.is_share if how is None else how == COUNTS
         if share is None:
             raise self.part.refuse(
@@ -130,13 +130,13 @@ class _Mean(NamedTuple):
                 '`how="values"`.'
             )
         if share and self.successes is None:
-            raise self.part.refuse(f"is {self.value!r}, which is no share of {self.n} questions.")
+            raise self.part.refuse(f"is {self.value!r}, which is not a share of {self.n} questions.")
         if share:
             return {"successes": self.successes, "trials": self.n}
         if self.se is None or self.n < 2:
             raise self.part.refuse(
                 "has no error bar (N/A), and without one a mean says nothing about how far it can be off: "
-                "tell the samples (--log_samples), or a metric that has one."
+                "import the samples (--log_samples), or a metric that has one."
             )
         return {"value": self.value, "sd": self.se * math.sqrt(self.n), "n": self.n}
 
@@ -305,7 +305,7 @@ def read_samples(
         task: The task; default: as the name of the file says. Of many files, those of other tasks are not
             read.
         how: ``"items"``, ``"counts"`` or ``"values"``; default: items where scores lie from 0 to 1.
-        missing: What stands for a question without a score.
+        missing: The score of a question without one.
         better: ``"higher"`` or ``"lower"``, if the file says the wrong one.
     """
     telling = Telling(how, missing).check()

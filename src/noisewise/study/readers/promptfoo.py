@@ -37,7 +37,7 @@ def read(
         options: What is compared: ``"provider"``, ``"prompt"``, or ``"both"``: each provider with each
             prompt. Default: whichever differs.
         how: ``"items"``, ``"counts"`` or ``"values"``; default: items where scores lie from 0 to 1.
-        missing: What stands for a test that ended with an error.
+        missing: The score of a test that ended with an error.
     """
     telling = Telling(how, missing).check()
     if options is not None:

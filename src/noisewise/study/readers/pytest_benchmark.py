@@ -19,7 +19,7 @@ def read(
 
     Args:
         file: What ``pytest --benchmark-json`` wrote, or a file in ``.benchmarks``.
-        unit: The unit to tell the times in; default: seconds, as they are.
+        unit: The unit of the recorded times; default: seconds, as they are.
         names: What options are called by: ``"fullname"``, ``"name"`` or ``"param"``.
         version: ``"any"`` reads files of versions that are not known.
     """
@@ -52,7 +52,7 @@ def _about_lost(lost: int) -> list[str]:
     if not lost:
         return []
     return [
-        "The single rounds were not saved, so their mean, standard deviation and number are told; "
+        "The single rounds were not saved, so their mean, standard deviation and number are recorded; "
         "--benchmark-save-data keeps them."
     ]
 

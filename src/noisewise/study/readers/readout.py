@@ -34,7 +34,7 @@ class Readout:
         reader: The name of the reader, filled in by `read`.
         files: The files that were read, filled in by `read`.
         better: ``"max"`` if the files say that more is better, ``"min"`` if less is; None: they do not say.
-        of_items: Whether rows sum up answers to items that could be told one by one.
+        of_items: Whether rows sum up answers to items that could be recorded one by one.
         aside: Why nothing of the file was wanted, if so: a file of another task among many.
     """
 

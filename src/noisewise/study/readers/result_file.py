@@ -185,10 +185,10 @@ class ResultFile:
             text = content.decode(encoding)
         except UnicodeDecodeError as problem:
             raise self.refuse(
-                f"it is no text in UTF-8 (byte {problem.start + 1:,}): is it the right file?"
+                f"it is not text in UTF-8 (byte {problem.start + 1:,}): is it the right file?"
             ) from None
         if "\x00" in text:
-            raise self.refuse("it is no text: is it the right file?")
+            raise self.refuse("it is not text: is it the right file?")
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def json(self) -> JsonPart:
@@ -209,7 +209,7 @@ class ResultFile:
             # Of what ends in the middle, the last character or the beginning of the last text is named.
             cut = problem.pos >= len(text.rstrip()) - 1 or problem.msg.startswith("Unterminated string")
             why = (
-                "it ends in the middle: is it cut off?" if cut else f"it is no JSON ({problem.msg} in {at})."
+                "it ends in the middle: is it cut off?" if cut else f"it is not JSON ({problem.msg} in {at})."
             )
             raise self.refuse(f"{where}{why}") from None
         except RecursionError:

@@ -70,7 +70,7 @@ class Telling(NamedTuple):
     """How scores are told, as it was asked for."""
 
     how: str | None = None  # None: as items where they lie from 0 to 1, else as values
-    missing: str | float | None = None  # what stands for an item without a score; "drop": nothing
+    missing: str | float | None = None  # the score of an item without one; "drop": none
 
     def check(self) -> "Telling":
         """Refuse what cannot be meant; a number may be a text."""
@@ -112,7 +112,7 @@ def tell_scores(
         return Readout(_as_items(scores, whole), notes=notes, better=better)
     if telling.how is None:
         notes.append(
-            'Scores that do not lie from 0 to 1 are told as single readings; `how="items"` compares '
+            'Scores that do not lie from 0 to 1 are recorded as single readings; `how="items"` compares '
             "them item "
             'by item, in a study with `measure="ratings:LOW,HIGH"`.'
         )
@@ -141,7 +141,7 @@ def _mean(repeats: list[ItemScore]) -> ItemScore:
 def _without_gaps(
     file: ResultFile, scores: Sequence[ItemScore], telling: Telling
 ) -> tuple[dict[tuple[str, str], float], list[str]]:
-    """The values by option and item, with what stands for those that have none."""
+    """The values by option and item, with a score for those that have none."""
     missing = telling.missing
     values: dict[tuple[str, str], float] = {}
     gaps = [one for one in scores if one.value is None]
@@ -150,7 +150,7 @@ def _without_gaps(
     for one in scores:
         if (one.option, one.item) in values:
             raise file.refuse(
-                f"{one.place}: item {printable(one.item)!r} of {printable(one.option)} stands twice."
+                f"{one.place}: item {printable(one.item)!r} of {printable(one.option)} appears twice."
             )
         if one.value is not None:
             values[one.option, one.item] = one.value
@@ -158,7 +158,7 @@ def _without_gaps(
             values[one.option, one.item] = float(missing)
     if not gaps:
         return values, []
-    what = "left out" if missing == DROP else f"told as {float(missing or 0):g}"
+    what = "left out" if missing == DROP else f"recorded as {float(missing or 0):g}"
     return values, [f"{counted(len(gaps), 'item')} without a score {what}."]
 
 
@@ -170,19 +170,19 @@ def _about_gaps(gaps: Sequence[ItemScore], dropped: bool) -> str:
     if dropped:
         return (
             f"{what}: items are compared for all options alike, and none can be left out for one of them; "
-            "`missing=0` tells it as failed."
+            "`missing=0` records it as failed."
         )
     return (
         f"{what}: one that could not be measured counts as failed, or results would depend on what was left "
-        'out; `missing=0` tells it so, and `how="counts"` with `missing="drop"` leaves it out.'
+        'out; `missing=0` records it so, and `how="counts"` with `missing="drop"` leaves it out.'
     )
 
 
 def _as_items(scores: Sequence[ItemScore], whole: dict[tuple[str, str], float]) -> list[ReadRow]:
     """Rows option by option, each in the order of shuffled names.
 
-    Files are sorted by topic or difficulty, and where a study has no pool, the order in which items are told
-    first must be random. Names decide it, so that it is the same for every file.
+    Files are sorted by topic or difficulty, and where a study has no pool, the order in which items are
+    recorded first must be random. Names decide it, so that it is the same for every file.
     """
     place = {(one.option, one.item): one.place for one in scores}
     rank = {item: at for at, item in enumerate(shuffled({one.item for one in scores}, 0))}
@@ -226,7 +226,7 @@ def _counted(
     for one, value in zip(mine, values, strict=True):
         if value not in (0.0, 1.0):
             raise file.refuse(
-                f"{one.place}: {value:g} is neither a success nor a failure; leave `how=` out to tell items, "
+                f"{one.place}: {value:g} is neither a success nor a failure; leave `how=` out for items, "
                 'or say `how="values"`.'
             )
     if not values:

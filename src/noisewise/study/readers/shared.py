@@ -48,13 +48,13 @@ def check_version(part: JsonPart, known: Iterable[int], tool: str, version: str)
 
 
 def refuse_twice(rows: Sequence[ReadRow], file: ResultFile, way_out: str = "") -> None:
-    """Refuse an option that stands twice where a file has each once."""
+    """Refuse an option that appears twice where a file has each once."""
     first: dict[str, str] = {}
     for row in rows:
         name = str(row.fields["option"])
         if name in first:
             raise file.refuse(
-                f"{row.place}: {printable(name)!r} stands in {first[name]}, too; each result needs a name of "
+                f"{row.place}: {printable(name)!r} is in {first[name]} as well; each result needs a name of "
                 f"its own.{way_out}"
             )
         first[name] = row.place
@@ -73,7 +73,7 @@ def refuse_metric(file: ResultFile, metric: str, known: Sequence[str]) -> ValueE
 
 
 def same_unit(file: ResultFile, measured_in: Sequence[str], unit: str | None) -> str:
-    """The unit of what is no time, which is never converted; another one is refused.
+    """The unit of something other than time, which is never converted; another one is refused.
 
     Args:
         file: The file.
@@ -81,7 +81,7 @@ def same_unit(file: ResultFile, measured_in: Sequence[str], unit: str | None) ->
         unit: The unit that is wanted; None: as it is.
     """
     if unit is not None and unit not in measured_in:
-        raise file.refuse(f"its values are in {measured_in[0]}, and cannot be told in {unit!r}.")
+        raise file.refuse(f"its values are in {measured_in[0]}, and cannot be recorded in {unit!r}.")
     return unit or measured_in[0]
 
 
@@ -110,7 +110,7 @@ class TimeScale:
     """From the unit of a file to the unit of a study."""
 
     def __init__(self, measured_in: str, told_in: str | None) -> None:
-        """Refuse what is no unit of time.
+        """Refuse anything but a unit of time.
 
         Args:
             measured_in: The unit of the file.
@@ -121,7 +121,7 @@ class TimeScale:
             if not is_time(unit):
                 hint = nearest(unit, [*SECONDS, *_ALSO])
                 raise ValueError(
-                    f"times in {measured_in} cannot be told in {unit!r}: the unit must be one of "
+                    f"times in {measured_in} cannot be recorded in {unit!r}: the unit must be one of "
                     f"{', '.join(SECONDS)}.{hint}"
                 )
         ratio = SECONDS[_ALSO.get(measured_in, measured_in)] / SECONDS[_ALSO.get(self.unit, self.unit)]

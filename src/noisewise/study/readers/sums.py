@@ -103,11 +103,13 @@ def _columns(file: ResultFile, table: ReadTable, said: Mapping[str, str | None])
     missing = next((role for role in ("option", "n", "sum", "sum_squares") if role not in columns), None)
     if missing == "sum_squares":
         raise file.refuse(
-            "sum_squares is no known column; name it by choosing sum_squares=COLUMN. If readings are 0 or 1, "
+            "sum_squares is not a known column; choose sum_squares=COLUMN. If readings are 0 or 1, "
             "none is needed: import a plain table with the columns successes and trials."
         )
     if missing is not None:
-        raise file.refuse(f"{missing} is no known column of {there}; name it by choosing `{missing}=COLUMN`.")
+        raise file.refuse(
+            f"{missing} is not a known column of {there}; name it by choosing `{missing}=COLUMN`."
+        )
     return columns
 
 

@@ -17,7 +17,7 @@ from noisewise.core.text import printable
 
 #: Rows of a table that are shown.
 ROWS = 200
-#: What stands in an empty cell.
+#: The text of an empty cell.
 NOTHING = "–"
 
 
@@ -36,7 +36,7 @@ def text(words: Any) -> str:
 
 
 def together(words: str) -> str:
-    """The same where lines break, but not between a number and its per cent sign."""
+    """Escape words that may break into lines, but not between a number and its per cent sign."""
     return text(words).replace(" %", "\u00a0%")
 
 
@@ -180,7 +180,7 @@ ROWS_WITH_PICTURES = """
 .key { display: inline-flex; gap: .35rem; align-items: center; margin-right: 1rem }
 .key svg { width: 16px; height: 16px; overflow: visible }
 """
-#: The same on narrow screens: what belongs to a row stands below its name.
+#: Tables with pictures on narrow screens: the cells of a row are below its name.
 ON_PHONES = """
   .pictured thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .pictured tbody, .pictured tfoot, .pictured caption { display: block }

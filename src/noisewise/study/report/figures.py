@@ -6,9 +6,8 @@ bound, what was worth most, residuals and the plan.
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -29,7 +28,6 @@ from noisewise.core.text import about, aligned, counted, in_unit, percent
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.check import residuals_to_show
 from noisewise.study.certificates.claims import EXCLUDED, MAY_BE_BEST, NOT_KNOWN, RULED_OUT, UNBOUNDED
-from noisewise.study.log.specification import Specification
 from noisewise.study.models.analysis import Analysis
 from noisewise.study.planning.worth import Worth
 from noisewise.study.report.elements import NOTHING, Column, figure, folded, paragraph, table, text
@@ -38,37 +36,17 @@ from noisewise.study.telling.scale import ValueScale
 
 if TYPE_CHECKING:  # it simulates studies, which takes much to load
     from noisewise.study.planning.plan import Plan
+    from noisewise.study.study import Study
 
 
 #: Bars that differ by less than this are as good as equal.
 ALIKE = 0.9
 
 
-class Drawn(Protocol):
-    """What charts need of a study."""
-
-    @property
-    def specification(self) -> Specification:
-        """The question."""
-
-    def analysis(self) -> Analysis:
-        """The fits."""
-
-    def certificate(self) -> Certificate:
-        """What is recommended."""
-
-    def worth(self, looks: int = ...) -> Worth:
-        """What each measurement contributed."""
-
-    @property
-    def plan(self) -> "Callable[..., Plan]":
-        """What it takes."""
-
-
 class Plots:
     """Charts of one study; `noisewise.charts.save_chart` writes any of them to a file."""
 
-    def __init__(self, study: Drawn) -> None:
+    def __init__(self, study: "Study") -> None:
         self._study = study
 
     def __repr__(self) -> str:
@@ -112,7 +90,7 @@ def draw_bound(worth: Worth, eps: float | None, unit: str | None = None) -> Any:
 
 
 def title_of_course(course: pl.DataFrame, scale: ValueScale) -> str:
-    """Where the bound stands after the last measurement, rounded as in the certificate."""
+    """Say how large the bound is after the last measurement, rounded as in the certificate."""
     last = float(course["bound"][-1])
     known = f"at most {scale.far(last)} from the best" if last > 0.0 else "the bound is 0"
     return f"After {counted(course['measurement'][-1], 'measurement')}: {known}"
@@ -284,7 +262,7 @@ def option_lines(frame: pl.DataFrame, view: View | None, certificate: Certificat
 
 
 def _numbers(row: dict[str, Any], apart: bool, ratios: bool) -> tuple[float | None, float | None]:
-    """What stands beside the picture, with its standard error: differences or ratios, where drawn."""
+    """Return the number beside the picture, with its standard error: differences or ratios, where drawn."""
     if not apart:
         return row["estimate"], row["se"]
     if "ratio" not in row:
@@ -397,7 +375,7 @@ def _listed(rows: list[OptionLine], certificate: Certificate) -> str:
 #: Measurements in the chart of what was worth most, and points in that of residuals.
 MOST_WORTH, MOST_POINTS = 12, 800
 #: In standard errors: within the first lie 95 of 100 residuals; beyond the second something is odd; beyond
-#: the third a point stands at the edge.
+#: the third a point is drawn at the edge.
 USUAL, ODD, EDGE = 2.0, 3.0, 8.0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from noisewise.core.checks import check_choice
-from noisewise.core.text import moment, printable
+from noisewise.core.text import moment
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.certificates.claims import may_be_best
 from noisewise.study.certificates.good_enough import known_good_enough
@@ -38,13 +38,13 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
     sigma[analysis.columns.number - 1] = analysis.sigmas.estimated
     bodies = list(state.told)
     texts = {
-        name: [_text(body.get(name)) for body in bodies]
+        name: [body.get(name) for body in bodies]
         for name in ("option", "minus", "kind", "block", "instrument", "key", "job", "by")
     }
     if analysis.specification.value_scale.log:  # the errors of logarithms, in the unit of the values
         sigma[analysis.columns.number - 1] *= np.exp(analysis.columns.value)
     values, shown, costs = (
-        pl.Series([_number(body.get(name)) for body in bodies], dtype=pl.Float64)
+        pl.Series([body.get(name) for body in bodies], dtype=pl.Float64)
         for name in ("value", "shown", "cost")
     )
     columns = {
@@ -62,7 +62,7 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
         "job": texts["job"],
         "by": texts["by"],
         "cost": costs,
-        **({"items": [_text(body.get("places")) for body in bodies]} if state.items else {}),
+        **({"items": [body.get("places") for body in bodies]} if state.items else {}),
         "note": [_notes(body) for body in bodies],
         "voided": [state.voided.get(number) for number in numbers],
     }
@@ -70,18 +70,9 @@ def _measurements(state: State, analysis: Analysis) -> pl.DataFrame:
     return pl.DataFrame(columns, schema_overrides=dict.fromkeys(given, pl.String))
 
 
-def _number(given: Any) -> float | None:
-    """A number of the log, which an event that is ignored need not have."""
-    return float(given) if type(given) in (int, float) and abs(given) < 1e308 else None
-
-
 def _notes(body: dict[str, Any]) -> str | None:
     said = [*body.get("notes", ()), *([body["note"]] if "note" in body else [])]
     return "; ".join(map(str, said)) or None
-
-
-def _text(given: Any) -> str | None:
-    return given if given is None or type(given) is str else printable(repr(given))
 
 
 def _options(state: State, analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
@@ -144,7 +135,7 @@ def _with_differences(frame: pl.DataFrame, analysis: Analysis, leader: str) -> p
 
 
 def _items(state: State) -> pl.DataFrame:
-    """Every item that was told and counts: a row for an option and an item, by the order that all share."""
+    """Return every item that counts: a row for an option and an item, in the order that all share."""
     parts = []
     for number, body in enumerate(state.told, start=1):
         if body.get("kind") == ITEMS and state.measurements.is_live(number):

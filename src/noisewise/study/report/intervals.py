@@ -33,11 +33,11 @@ class View(NamedTuple):
     """How the options are shown: the certificate's intervals, or estimates while there are none."""
 
     table: pl.DataFrame  # option, mean, low, high, candidate
-    title: str  # the verdict, for a chart that stands alone
+    title: str  # the verdict, for a chart without a page
     heading: str  # for one below the verdict
     said: list[str]  # how to read it
     axis: str  # what the numbers are
-    number: str  # what stands beside them
+    number: str  # the heading of the numbers beside them
     apart: bool  # whether values are differences to the recommended option
     edge: float | None  # the recommended estimate, if there is one
     log: bool = False  # whether the axis is logarithmic
@@ -135,7 +135,7 @@ def comparison(analysis: Analysis, certificate: Certificate, *, ratios: bool = F
 
 
 def estimates(analysis: Analysis, certificate: Certificate) -> pl.DataFrame:
-    """The same columns where nothing is certified: estimates with one standard error to either side."""
+    """Columns as of `comparison` where nothing is certified: estimates with one standard error either way."""
     if certificate.option is None:
         raise ValueError(f"there are no estimates yet: {certificate.sentence}")
     fit, state = analysis.estimates, analysis.state

@@ -206,7 +206,7 @@ def _verdict(findings: Findings) -> str:
     """The one headline: the certificate's own sentence."""
     certificate = findings.certificate
     kind = {REACHED: "good", WITHHELD: "bad", NOTHING: "", BOUNDED: "wait"}.get(certificate.verdict, "wait")
-    # A long reason is not a headline: what follows the colon stands below it, in smaller letters.
+    # A long reason is not a headline: what follows the colon is below it, in smaller letters.
     mark = ": " if certificate.verdict in (WITHHELD, UNBOUNDED, UNDECIDED) else ". "
     rest = certificate.sentence.removeprefix(certificate.option or "").partition(mark)[2]
     first = certificate.sentence.removesuffix(rest).rstrip()

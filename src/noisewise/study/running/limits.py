@@ -1,16 +1,20 @@
-"""When a run ends: what it is to reach, and what it may spend."""
+"""What a run needs of a study, when it ends (what it has to reach, and may spend), and what it shows."""
 
 import math
 import re
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from noisewise.core.checks import AMOUNT, COUNT, check_count_within, check_within, nearest
 from noisewise.core.text import counted, number
 from noisewise.study.certificates.certificate import Certificate
-from noisewise.study.running.studied import Runnable
+from noisewise.study.log.jobs import Job
+
+if TYPE_CHECKING:  # which a run on another machine does without
+    from noisewise.study.telling.scale import ValueScale
 
 CERTIFIED, SPENT = "certified", "spent"
 Until = str | float | Callable[[Certificate], bool]
@@ -23,6 +27,54 @@ PATIENCE, FOR_EACH = 30, 3
 #: while it is withheld; and else.
 SOON, SELDOM = 6, 60
 _SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Runnable(Protocol):
+    """A study, as far as a run uses it."""
+
+    @property
+    def eps(self) -> float | None:
+        """How far from the best is close enough, as it is computed with."""
+
+    @property
+    def value_scale(self) -> "ValueScale":
+        """How numbers of the study are read and shown."""
+
+    @property
+    def budget_left(self) -> int | None:
+        """Measurements that are left of the study's own budget."""
+
+    @property
+    def pending(self) -> list[Job]:
+        """Suggestions that are under way."""
+
+    def certificate(self) -> Certificate:
+        """Which option to take now, and how far it can be from the best."""
+
+    def plan(self, *, paths: int, on: int) -> Any:
+        """How many more measurements it takes."""
+
+    def cost_of(self, option: str) -> float:
+        """What one measurement of an option costs."""
+
+    def _ask_at_once(self, n: int, *, by: str) -> list[Job]: ...
+
+    def _bound_now(self) -> float: ...
+
+    def tell(self, job: Job | str | None, **told: Any) -> Any:
+        """Take the result of a measurement."""
+
+    def tell_all(self, results: Sequence[Mapping[str, Any]]) -> Any:
+        """Take several results, all of them or none."""
+
+    def fail(self, job: Job | str | Sequence[Job | str], reason: str) -> None:
+        """A suggestion could not be measured."""
+
+    def release(self, job: Job | str | Sequence[Job | str], reason: str | None = None) -> None:
+        """Give suggestions back unmeasured."""
+
+    def exclude(self, option: str, reason: str) -> None:
+        """Take an option out of the comparison."""
 
 
 class Limits:
@@ -215,3 +267,70 @@ def _no_budget(text: str) -> ValueError:
         "`budget` must be a number of measurements (200), a time (90s, 30min, 2h), or both with a comma; "
         f"got {text!r}."
     )
+
+
+#: Seconds from one line to the next, and until the first plan; a plan may take this part of the time.
+EVERY, FIRST_PLAN, SHARE = 0.5, 20.0, 0.02
+#: Studies that a plan simulates for this line.
+PATHS = 20
+
+
+class LiveLine:
+    """A line on standard error that is written over; nothing where that is no terminal.
+
+    Args:
+        study: The study.
+        wanted: Whether anything is shown.
+    """
+
+    def __init__(self, study: Runnable, wanted: bool) -> None:
+        self._study, self._shown = study, wanted and sys.stderr.isatty()
+        self._last, self._next_plan, self._width = 0.0, FIRST_PLAN, 0
+        self._left = ""
+        self.certificate: Certificate | None = None
+
+    def show(self, limits: Limits, under_way: int) -> None:
+        """Write the line anew, not too often."""
+        if not self._shown or time.monotonic() - self._last < EVERY:
+            return
+        self._last = time.monotonic()
+        self.certificate = self._study.certificate()
+        if limits.seconds > self._next_plan:
+            self._plan(limits)
+        import shutil  # which most of what is run without a terminal does without
+
+        line = self.line(limits, under_way)[: max(20, shutil.get_terminal_size().columns - 1)]
+        sys.stderr.write("\r" + line.ljust(self._width))
+        sys.stderr.flush()
+        self._width = len(line)
+
+    def line(self, limits: Limits, under_way: int) -> str:
+        """In words."""
+        said, found = [], self.certificate
+        if found is not None and found.option is not None and not found.withheld:
+            scale = found.value_scale
+            eps = "" if found.eps is None else f" of {scale.apart(found.eps)}"
+            bound = scale.apart(found.bound) if math.isfinite(found.bound) else "not known yet"
+            said += [f"bound {bound}{eps}", f"leader {found.option}"]
+        elif found is not None:
+            said.append("withheld" if found.withheld else "no bound yet")
+        rate = limits.told / limits.seconds if limits.seconds > 0.0 else 0.0
+        said += [f"{counted(limits.told, 'measurement')}, {under_way} under way", f"{rate:.3g}/s"]
+        return " · ".join([*said, *([self._left] if self._left else [])])
+
+    def close(self) -> None:
+        """Leave an empty line."""
+        if self._shown and self._width:
+            sys.stderr.write("\r" + " " * self._width + "\r")
+            sys.stderr.flush()
+
+    def _plan(self, limits: Limits) -> None:
+        """What the plan says is left; it is asked so seldom that it takes little of the time."""
+        began = time.monotonic()
+        try:
+            typical = self._study.plan(paths=PATHS, on=1).median
+        except ValueError:
+            typical = math.inf
+        took = time.monotonic() - began
+        self._left = "" if not math.isfinite(typical) else f"about {typical:.0f} more"
+        self._next_plan = limits.seconds + max(FIRST_PLAN, took / SHARE)

@@ -24,13 +24,9 @@ from noisewise.core.checks import AMOUNT, COUNT, check_choice, check_count_withi
 from noisewise.core.text import counted, printable
 from noisewise.study.certificates.certificate import Certificate
 from noisewise.study.log.jobs import OPEN, Job
-from noisewise.study.running.attempts import Attempt
-from noisewise.study.running.crews import Crew, Finished
-from noisewise.study.running.limits import Limits
-from noisewise.study.running.live_line import LiveLine
-from noisewise.study.running.outcomes import fields_of
+from noisewise.study.running.crews import Crew, Finished, fields_of
+from noisewise.study.running.limits import Limits, LiveLine, Runnable
 from noisewise.study.running.owners import is_left_behind, is_of, mark
-from noisewise.study.running.studied import Runnable
 
 REACHED = "certain enough to stop"
 FAIL, RAISE, EXCLUDE = REACTIONS = ("fail", "raise", "exclude")
@@ -74,6 +70,15 @@ class StudyRun:
 def group_size(workers: int) -> int:
     """How many workers one decision serves."""
     return max(1, workers // (SHARED if workers < MANY else SHARED_BY_MANY))
+
+
+class Attempt:
+    """A suggestion that is being measured."""
+
+    def __init__(self, job: Job, group: int) -> None:
+        self.job, self.group, self.tries = job, group, 0
+        self.done: Finished | None = None
+        self.since = 0.0  # when it was done
 
 
 class Runner:

@@ -93,7 +93,7 @@ def read_numbers(
         decimal: The decimal sign as a person said it; None: the cells settle it.
         comma: Whether decimal commas are likely.
         exact: Whether per cent are how a workbook shows hundredths, which may stand beside plain numbers.
-        others: Columns that nobody reads, which may settle the decimal sign if those that count do not.
+        others: Columns that are not read, which may settle the decimal sign if those that count do not.
         words: How messages call what a person can say.
         called: How messages call columns, if otherwise than they are.
         lists: Columns whose cells hold readings, with semicolons between them.
@@ -226,7 +226,7 @@ def _settled(
     decimally, grouped = (f"{x:.12g}" for x in values.values())
     raise ValueError(
         f"row {seen.row + 1}: {printable(seen.text)!r} in column {seen.column!r} is {decimally} if the "
-        f"{'comma' if sign == ',' else 'point'} is a decimal sign, and {grouped} if it stands between "
+        f"{'comma' if sign == ',' else 'point'} is a decimal sign, and {grouped} if it is between "
         f"thousands, and no other cell of the table settles it: say {words.decimal(',')} or "
         f"{words.decimal('.')} to settle it."
     )
@@ -326,12 +326,12 @@ def is_date(text: str) -> bool:
 
 
 def why_no_value(text: str) -> str:
-    """The same about what should be a value: words tell why there is none."""
+    """What to do about a text that should be a value; words say why there is none."""
     return why_strange(text) or (NO_RESULT if _WORDS.fullmatch(text) else "")
 
 
 def why_strange(text: str) -> str:
-    """One more sentence about a cell that is no number, with a blank before it; empty if there is none."""
+    """One more sentence about a cell that is not a number, with a blank before it, or an empty text."""
     if is_spreadsheet_error(text):
         return " It is the error of a spreadsheet's formula: repair it there, or empty the cell."
     if text.casefold() in _NOTHING:
@@ -339,9 +339,9 @@ def why_strange(text: str) -> str:
     if _LIMIT.fullmatch(text):
         return " It is a limit or a guess, not a measurement: leave the row out."
     if _DASH.fullmatch(text):
-        return " If the dash stands for minus, write a minus sign."
+        return " If the dash means minus, write a minus sign."
     if _ACCOUNTING.fullmatch(text):
-        return " If brackets stand for minus, write a minus sign."
+        return " If brackets mean minus, write a minus sign."
     if found := (_CURRENCY.fullmatch(text) or _WITH_UNIT.fullmatch(text)):
         return f" Put the unit {found[1]!r} into the header, and leave it out of the cells."
     if is_date(text):

@@ -195,7 +195,7 @@ class Column:
 
     @cached_property
     def was_set(self) -> bool:
-        """Whether these are numbers that somebody chose: a few levels that come again and again."""
+        """Whether these are numbers that were chosen: a few levels that come again and again."""
         few = self.n_levels <= max(2, 0.4 * len(self.cells))
         return few and not self.is_binary and not self.says("metric", "value")
 

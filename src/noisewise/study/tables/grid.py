@@ -26,7 +26,7 @@ from noisewise.study.tables.limits import MOST_UNPACKED, check_size, most_cells
 from noisewise.study.tables.packed import PACKED, read_packed
 from noisewise.study.tables.workbook import SheetCells, WorkbookFile, name_of, place_of
 
-#: Endings of texts, whose content says what stands between columns, and of workbooks.
+#: Endings of texts, whose content says what separates columns, and of workbooks.
 TEXTS, WORKBOOKS = (".csv", ".tsv", ".txt", ".tab", ".dat"), (".xlsx", ".xlsm")
 ENDINGS = (*TEXTS, *PACKED, *WORKBOOKS)
 #: Files that people take for tables, and that must be saved as something else first.
@@ -61,7 +61,7 @@ Numbers = NDArray[np.integer]
 
 
 class Grid(NamedTuple):
-    """Rows of texts; header and body are not told apart yet."""
+    """Rows of texts; header and body are not separated yet."""
 
     rows: pl.DataFrame  # of strings, null where a cell is empty
     name: str = ""  # the sheet of a workbook
@@ -428,7 +428,7 @@ def _sheet(page: SheetCells) -> Grid:
     at = sorted(texts)
     notes = (f"hidden rows of the sheet too ({len(page.hidden & texts.keys())})",)
     grid = _grid([[texts[row].get(column, "") for column in range(width)] for row in at], page.title)
-    # A number that somebody typed as text may have any decimal sign.
+    # A number that was typed as text may have any decimal sign.
     typed = any(
         isinstance(one.value, str) and re.fullmatch(r"[+-]?[1-9]\d{0,2}\.\d{3}", one.value.strip())
         for cells in page.rows.values() for one in cells.values()

@@ -148,7 +148,7 @@ def layout_of(grid: Grid, decimal: str | None = None, least: int = 2) -> Layout:
         plural = c.whole and c.name[-1:] == "s" and not c.unique and c.there.min() > 0
         if plural and {*c.said} <= {"study", "item", "block", *(["replicate"] if c.there.min() > 1 else [])}:
             c.said = {"size": c.name} if c.said else c.said  # how many, not which
-        if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is no key
+        if c.says("key") and not c.unique and c.n_levels <= 0.5 * len(c.cells):  # what repeats is not a key
             c.said = {role: word for role, word in c.said.items() if role != "key"}
         if set(c.said) in ({"first"}, {"second"}) and c.name[-1].isdigit():  # doses that are compared
             c.kind, c.numbers = "name", None

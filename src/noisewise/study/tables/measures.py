@@ -216,7 +216,7 @@ def _with_error(c: Column, values: list[Column], columns: list[Column]) -> list[
 def _errors_of(
     c: Column, mine: dict[str, Column], counted: bool, values: list[Column], columns: list[Column]
 ) -> Iterator[Error]:
-    """Error bars of a value that names or cells tell, the best first."""
+    """Error bars of a value by names or cells, the best first."""
     x = c.values
     errors = {role: e for role, e in mine.items() if role in ("lo", "hi") or e.there.min(initial=0) >= 0}
     halves = [

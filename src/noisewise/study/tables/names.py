@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 _UNIT = re.compile(r"[A-Za-zµμΩ°%€$£¥Å‰][A-Za-z0-9µμΩ°%€$£¥Å‰/·*^²³⁻¹. -]{0,15}")
-#: What people put into brackets that is no unit.
+#: Words in brackets that are not units.
 _NO_UNIT = (
     "mean", "median", "average", "avg", "sd", "se", "sem", "std", "stdev", "var", "n", "ci", "lo", "hi",
     "low", "high", "lower", "upper", "min", "max", "total", "sum", "count", "new", "old", "all", "raw", "log",
@@ -13,12 +13,12 @@ _NO_UNIT = (
 
 
 def key_of(column: str) -> str:
-    """A column's name as names are compared: small letters, without what stands in brackets, _ for blanks."""
+    """A column's name as names are compared: small letters, without brackets, _ for blanks."""
     return re.sub(r"[\s_.-]+", "_", split_unit(column)[0].casefold().strip(" .-"))
 
 
 def split_unit(column: str) -> tuple[str, str | None]:
-    """The name of a column without what stands in brackets behind it, and the unit if that is one."""
+    """The name of a column without the brackets behind it, and the unit if they hold one."""
     found = split_brackets(column)
     if found is None:
         return column, None
@@ -39,7 +39,7 @@ def split_brackets(column: str) -> tuple[str, str] | None:
 def columns_called(columns: Sequence[str], name: str) -> list[str]:
     """The columns that a person means by a name: the one spelt so, or those that differ in little.
 
-    Case, blanks against underscores, and a unit in brackets do not matter where the spelling is nobody's.
+    Case, blanks against underscores, and a unit in brackets do not matter where no column is spelled so.
     """
     if name in columns:
         return [name]

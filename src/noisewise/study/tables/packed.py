@@ -90,7 +90,7 @@ def _check_letters(frame: pl.DataFrame, most: int) -> None:
 
 def _parquet_size(data: Any) -> Size:
     if len(data) < 12 or data[:4] != _PARQUET or data[-4:] != _PARQUET:
-        raise ValueError("it is no Parquet file")
+        raise ValueError("it is not a Parquet file")
     (length,) = struct.unpack("<I", data[-8:-4])
     if not 0 < length <= min(_MOST_FOOTER, len(data) - 12):
         raise ValueError("its metadata is too long, or cut off")

@@ -377,9 +377,9 @@ def _wide(table: Layout) -> list[Candidate]:
         # A cell that is not a number stays, so that it is refused and not lost.
         melted = melted.at(np.flatnonzero(body.cells.is_not_null().to_numpy()))
         points = (-5.0 if designed else 1.0) + 0.3 * min(4, len(cells))
-        # What stands beside a metric on the same scale is one of several metrics.
+        # A column beside a metric on the same scale is one of several metrics.
         points -= 3.0 * (not stem and any(c.says("metric") and alike([*cells, c]) for c in others))
-        # A mean that stands beside its readings is no rival of them.
+        # A mean beside its readings is not a rival of them.
         points += 2.0 * (stem is not None and any(_is_mean(c, cells) for c in others))
         found += _long(melted, points, f"{len(cells)} columns hold the same kind of number")
     return found

@@ -219,7 +219,7 @@ def _named(table: ReadTable, header: list[str]) -> pl.DataFrame:
     if twice is not None:
         places = " and ".join(str(k) for k, name in enumerate(header, 1) if name == twice)
         raise ValueError(
-            f"{table.name} must have different names of columns; {twice!r} stands twice (columns {places}): "
+            f"{table.name} must have different names of columns; {twice!r} appears twice (columns {places}): "
             "rename one."
         )
     for place, column in zip(table.frame.columns, header, strict=True):
@@ -269,7 +269,7 @@ def _of_columns(what: str, source: Mapping[Any, Any]) -> pl.DataFrame:
 
 
 def is_plain_list(source: Any) -> bool:
-    """Whether somebody handed in names instead of a table."""
+    """Whether the source is a list of names instead of a table."""
     return isinstance(source, list | tuple | range | set)
 
 

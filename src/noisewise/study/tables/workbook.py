@@ -40,7 +40,7 @@ class SheetCells:
 
 
 class WorkbookFile:
-    """A workbook; raises `ValueError` beyond the limits, and `expat.ExpatError` for what is no XML."""
+    """A workbook; raises `ValueError` beyond the limits, and `expat.ExpatError` for anything but XML."""
 
     def __init__(self, path: Path) -> None:
         self._archive = zipfile.ZipFile(path)
@@ -269,7 +269,7 @@ def place_of(said: str) -> tuple[int, int]:
     """The row and the column, from 0, of a place such as C7."""
     found = _PLACE.fullmatch(said)
     if found is None:
-        raise ValueError(f"it has a cell in {said[:20]!r}, which is no place")
+        raise ValueError(f"it has a cell in {said[:20]!r}, which is not a place")
     column = 0
     for letter in found[1]:
         column = 26 * column + ord(letter) - 64

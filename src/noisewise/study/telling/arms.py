@@ -160,7 +160,7 @@ def _values(
     off = design @ means - value
     worst, error = int(np.abs(off).argmax()), min(row.se for row in rows)
     # Three rows that are rounded by half a unit each close a triangle up to 1.5 units.
-    # Whole numbers may be rounded ones, but nobody rounds away much of a standard error.
+    # Whole numbers may be rounded ones, but not by much of a standard error.
     rounded = min(1.5 * rounding.value, COARSEST * error)
     allowed = DISAGREEMENT * error + rounded + 1e-9 * float(np.abs(value).max())
     if abs(off[worst]) > max(allowed, NEARLY * error):
@@ -224,7 +224,7 @@ def _without_shared_variance(
     )
     return (
         f"study {printable(study)!r} has {len(names)} arms, and its {listed_rows(rows)} have errors in "
-        f"common that nothing tells: they share {printable(shared)}. Add the row {printable(missing)}, or a "
+        f"common that are not given: they share {printable(shared)}. Add the row {printable(missing)}, or a "
         f"column shared_se with the standard error of {printable(shared)}'s own mean, or give the arms "
         f"instead of their differences ({words.layout('arms')})."
     )

@@ -111,7 +111,7 @@ def amended_content(state: State, number: int, given: dict[str, Any], *, now: fl
     content |= {name: old[name] for name in ("job", "row") if name in old}
     if content.get("job") not in state.jobs:
         content.pop("job", None)
-    # Through JSON, as what was told went; notes are remarks on how it was told.
+    # Through JSON, as what is recorded went; notes are remarks on the first row.
     new, before = (
         {name: value for name, value in body.items() if name != "notes"}
         for body in (json.loads(encode(content)), old)

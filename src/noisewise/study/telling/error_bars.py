@@ -59,8 +59,8 @@ def refuse_no_logarithm(given: dict[str, Any]) -> None:
         )
     if given.get("minus") is not None:
         raise ValueError(
-            'a study with `scale="log"` takes no differences (`minus=`): which ratio one stands for is not '
-            "known. Tell both options, with the same `block=` if they were measured side by side."
+            'a study with `scale="log"` takes no differences (`minus=`): which ratio one means is not '
+            "known. Record both options, with the same `block=` if they were measured side by side."
         )
     if given.get("arm"):
         raise ValueError(
@@ -81,7 +81,7 @@ def note_if_rough(name: str, amount: float, value: float, most: float) -> tuple[
     return (
         f"{name} is {number(100.0 * amount / value)} % of its value; beyond {number(100.0 * most)} % the "
         "logarithm of a mean says too little about the mean of logarithms for this study's eps, and the "
-        "certificate is withheld: tell single readings, `values=[...]`.",
+        "certificate is withheld: record single readings, `values=[...]`.",
     )
 
 
@@ -123,7 +123,7 @@ FEWEST_SIZES, NEAR_POWER, CLEAR = 8, 0.2, 3.0
 def power_of_sizes(se: Floats, n: Floats) -> tuple[str, str, str] | None:
     """What numbers beside numbers of readings look like, if not like standard errors, which fall as n^-1/2.
 
-    Returns what they are, what to tell them as, and why.
+    Returns what they are, what to call them, and why.
     """
     usable = np.isfinite(se) & np.isfinite(n) & (se > 0.0) & (n >= 1.0)
     log_n, log_se = np.log(n[usable]), np.log(se[usable])
@@ -354,7 +354,7 @@ def _of_counts(given: dict[str, Any]) -> Measured:
         raise ValueError("`successes=` and `trials=` bring their own value; leave `value=` out.")
     if given.get("minus") is not None:
         raise ValueError(
-            "`successes=` out of `trials=` are of one option; a share is no difference. Tell both "
+            "`successes=` out of `trials=` are of one option; a share is not a difference. Record both "
             "options, with "
             "the same `block=` if they were tried side by side, or the difference itself as `value=` "
             "with `se=`."

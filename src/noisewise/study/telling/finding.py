@@ -1,4 +1,4 @@
-"""Who a measurement is about: its suggestion, its options, and the block that the suggestion asked for."""
+"""What a measurement is about: its suggestion, its options, and the block that the suggestion asked for."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -28,9 +28,9 @@ FEW = 12
 
 
 def pair_asked(job: Job, given: dict[str, Any], where: str) -> tuple[str, str]:
-    """The two options of a suggested difference; what is told about them wins, if it is a difference as well.
+    """The two options of a suggested difference; what is recorded wins, if it is a difference.
 
-    It may be told the other way round, or against another option. One option alone is refused: its value
+    It may be recorded the other way round, or against another option. One option alone is refused: its value
     would be taken for a difference, or the difference for its value.
     """
     assert job.minus is not None
@@ -44,7 +44,7 @@ def pair_asked(job: Job, given: dict[str, Any], where: str) -> tuple[str, str]:
         return job.minus, job.option
     got = " - ".join(name for name in (first, second) if name is not None)
     raise ValueError(
-        f"{where}{job.id} asks for the difference {job.what}; got {got}: name both options or none, or tell "
+        f"{where}{job.id} asks for the difference {job.what}; got {got}: name both or none, or record "
         "it without the suggestion."
     )
 
@@ -52,7 +52,7 @@ def pair_asked(job: Job, given: dict[str, Any], where: str) -> tuple[str, str]:
 def block_asked(state: State, job: Job, where: str, named_here: Iterable[str] = ()) -> str | None:
     """The block of a measurement that answers a suggestion and names none.
 
-    Suggestions that are meant for one new block are told in the block that the first of them was told in.
+    Suggestions that are meant for one new block are recorded in the block of the first of them.
     Until one names it, a value without a block is refused where others have blocks: it would be compared
     with measurements that share nothing with it.
 
@@ -71,10 +71,10 @@ def block_asked(state: State, job: Job, where: str, named_here: Iterable[str] = 
         return named.pop()
     if job.minus is not None or not (named or _has_blocks(state)):
         return None
-    known = f"told in {' and '.join(map(repr, sorted(named)))}" if named else "not named yet"
+    known = f"recorded in {' and '.join(map(repr, sorted(named)))}" if named else "not named yet"
     raise ValueError(
         f"{where}{job.id} is meant for a new block, {known}: say `block=` (the day, plate or judge; in a "
-        "table, the column block), or, if it is in no block, tell it without the suggestion."
+        "table, the column block), or, if it is in no block, record it without the suggestion."
     )
 
 
@@ -108,14 +108,14 @@ def about_block(job: Job, block: str | None) -> list[str]:
     """What there is to say about an answer in another block: spreadsheets like to write dates anew."""
     if job.block is None or block in (None, job.block):
         return []
-    return [f"{job.id} was meant for block {job.block}, and was told in {block}."]
+    return [f"{job.id} was meant for block {job.block}, and was recorded in {block}."]
 
 
 def about_lease(state: State, job: Job, now: float) -> list[str]:
     """What there is to say about a suggestion whose answer comes late or again."""
     late = now - job.expires.timestamp()
     if job.status == TOLD:
-        return [f"{job.id} was told before; both results are kept as repeats."]
+        return [f"{job.id} was answered before; both results are kept as repeats."]
     if job.status in (FAILED, RELEASED):
         return [f"{job.id} was {job.status} before; the result is kept."]
     if late <= 0.0:
@@ -135,10 +135,10 @@ def find_job(state: State, job: Any, where: str = "") -> Job:
         raise TypeError(
             f"`job` must be one suggestion; got {len(job)} in a {type(job).__name__}. `ask()` returns "
             "a list: "
-            "(job,) = study.ask(), or tell each of them."
+            "(job,) = study.ask(), or record each of them."
         )
     if hasattr(job, "columns") or isinstance(job, Mapping):
-        raise TypeError("`job` must be one suggestion; got a table, which is told by tell_many().")
+        raise TypeError("`job` must be one suggestion; got a table: use tell_many().")
     id = job.id if isinstance(job, Job) else job
     if not isinstance(id, str) or id not in state.jobs:
         recent = ", ".join(list(state.jobs)[-3:]) or "none"

@@ -36,11 +36,11 @@ _INSTEAD = (
 
 
 def items_content(state: State, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """What a measurement holds of the items that were told, whether or not they come next.
+    """Return what a measurement holds of items, whether or not they come next.
 
     Args:
         state: The study before.
-        given: What was told; ``items`` maps names to values.
+        given: The arguments of `tell`; ``items`` maps names to values.
         where: How messages begin.
     """
     check_items_belong(state, where)
@@ -107,7 +107,7 @@ def content_of(
         where = where if rows is None else f"row {rows[new[0]] + 1}: "
         raise unknown_item(state, names[int(new[0])], where)
     if len(set(names)) < len(names):
-        raise ValueError(f"{where}an item stands twice among the items told; each counts once.")
+        raise ValueError(f"{where}an item is among the items twice; each counts once.")
     fresh = [item_name(names[at]) for at in new.tolist()]
     places[new] = len(items.names) + np.arange(new.size)
     order = np.argsort(places)
@@ -116,7 +116,7 @@ def content_of(
 
 
 def items_summary(items: ItemAnswers, numbers: Floats, places: Places) -> dict[str, Any]:
-    """What a measurement holds of values at rising places."""
+    """Return what a measurement holds of values at rising places."""
     count, (mean, scatter, width) = numbers.size, items.mean(numbers)
     return {
         "value": mean,
@@ -131,7 +131,7 @@ def items_summary(items: ItemAnswers, numbers: Floats, places: Places) -> dict[s
 
 
 def amended_items(state: State, number: int, told: Any) -> dict[str, Any]:
-    """The content of a measurement with some of its items corrected."""
+    """Return the content of a measurement with some of its items corrected."""
     old = state.told[number - 1]
     before = state.items.read(old)
     given = items_content(state, {"items": told}, "")
@@ -149,7 +149,7 @@ def amended_items(state: State, number: int, told: Any) -> dict[str, Any]:
 
 
 def check_next(state: State, body: dict[str, Any], where: str = "") -> None:
-    """Refuse items that were told before or do not come next."""
+    """Refuse items that are recorded already or do not come next."""
     if body["kind"] != ITEMS:
         return
     places = state.items.read(body).places

@@ -85,7 +85,7 @@ def write_places(places: Places) -> str:
 
 
 def read_places(text: Any, count: int) -> Places:
-    """Places from 0 that a text of ranges stands for, which must be ``count`` rising ones."""
+    """Places from 0 of a text of ranges, which must be ``count`` rising ones."""
     places = read_ranges(text) - 1
     if places.size != count:
         raise ValueError(f"places {text[:60]!r} are not {count} rising ones")
@@ -93,7 +93,7 @@ def read_places(text: Any, count: int) -> Places:
 
 
 def read_ranges(text: Any) -> Places:
-    """Rising numbers from 1 that a text such as ``"1-50,101"`` stands for."""
+    """Rising numbers from 1 of a text such as ``"1-50,101"``."""
     if type(text) is not str or not _RANGES.fullmatch(text):
         raise ValueError(f"places {str(text)[:60]!r} are not ranges such as 1-50")
     pairs = [tuple(map(int, part.split("-"))) for part in text.split(",")]
@@ -113,7 +113,7 @@ def write_values(values: Floats) -> str:
 
 
 def read_values(text: Any, count: int) -> Floats:
-    """The ``count`` values that a text stands for."""
+    """The ``count`` values of a text."""
     if type(text) is not str:
         raise ValueError(f"its items are {type(text).__name__}, not a text of values")
     if len(text) == count and not text.strip("01"):

@@ -1,13 +1,13 @@
-"""Rows without keys that were told before: known by the table that they stood in.
+"""Rows without keys that are recorded already: known by the table that they came from.
 
-A table that was told before is known if all of its rows stand in the new one, with the same numbers and the
-same content, and if new measurements are unlikely to agree in every digit: the new table is that one, or it
-has grown. Those rows were told; all others are new. Skipping tables that only happen to be equal would drop
+A recorded table is known if all of its rows are in the new one, with the same numbers and the same
+content, and if new measurements are unlikely to agree in every digit: the new table is that one, or it has
+grown. Those rows are recorded; all others are new. Skipping tables that only happen to be equal would drop
 measurements by their values, and bias the estimates.
 Whatever else a new row has in common with measurements of earlier tables may be chance, a correction, or the
-same measurement in another order. That is for people to say, so such rows are named and not guessed about.
+same measurement in another order. Only a person can say that, so such rows are named and not guessed about.
 
-Measurements that were told one by one have no rows: telling one twice is a repeat.
+Measurements that were recorded one by one have no rows: recording one twice is a repeat.
 """
 
 import math
@@ -25,7 +25,7 @@ from noisewise.study.telling.error_bars import BOUNDED, COUNTS
 from noisewise.study.telling.finding import NAMED, took_its_block
 from noisewise.study.telling.rows import CONTENT, SAID_AGAIN, Body, Change, Fates, all_differing
 
-#: Whether rows without keys that equal told ones were measured again: no, all, or those of no known table.
+#: Whether rows without keys that equal recorded ones were measured again: none, all, those of no known table.
 Repeat = bool | Literal["others"]
 #: All that a content says but lists, which cannot be compared by a hash.
 _SIGNED = tuple(filter("values".__ne__, (*CONTENT, *SAID_AGAIN)))
@@ -33,7 +33,7 @@ _SIGNED = tuple(filter("values".__ne__, (*CONTENT, *SAID_AGAIN)))
 _WHERE = ("block", "instrument", "at")
 _ANYWHERE = (None,) * len(_WHERE)
 _MEASURED = ("option", "minus", "value")
-#: The probability up to which new measurements may equal a table that was told, before nothing is skipped. It
+#: The probability up to which new measurements may equal a recorded table, before nothing is skipped. It
 #: is the largest part of all measurements that can be dropped by their values.
 MOST_BY_CHANCE = 0.01
 Signature = tuple[Any, ...]
@@ -42,19 +42,19 @@ Signature = tuple[Any, ...]
 class KnownRows(NamedTuple):
     """What was found out about rows without keys, by their places; all others are new."""
 
-    known: dict[int, int] = {}  # noqa: RUF012 - never changed; the measurements that they were told as
+    known: dict[int, int] = {}  # noqa: RUF012 - never changed; the measurements that they are recorded as
     voided: dict[int, int] = {}  # noqa: RUF012 - the same, of measurements that were voided
-    same: dict[int, int] = {}  # noqa: RUF012 - rows of a table that was told otherwise, and that say the same
+    same: dict[int, int] = {}  # noqa: RUF012 - rows of a table that is recorded otherwise, and that say the same
     changed: dict[int, int] = {}  # noqa: RUF012 - rows of such a table that say something else
     shared: dict[int, int] = {}  # noqa: RUF012 - rows that equal a measurement, perhaps by chance
     missing: tuple[int, ...] = ()  # measurements of such a table that have no row here
 
 
 def find_known(state: State, values: Floats, rows: Sequence[int], body: Callable[[int], Body]) -> KnownRows:
-    """Which rows were told before, and which have something in common with other tables.
+    """Find rows that are recorded already, and rows that have something in common with other tables.
 
     Args:
-        state: What was told.
+        state: The study.
         values: The values of the rows, (N,).
         rows: Their numbers in the table, from 1.
         body: The content of a row, by its place among these.
@@ -152,7 +152,7 @@ def _shared(state: State, numbers: Sequence[int], bodies: dict[int, dict[str, An
     for place, content in bodies.items():
         measured, where = tuple(map(content.get, _MEASURED)), tuple(map(content.get, _WHERE))
         same = told.get((*measured, where), [])
-        if where != _ANYWHERE:  # told before without saying where
+        if where != _ANYWHERE:  # recorded without saying where
             bare = told.get((*measured, _ANYWHERE), [])
             same = [*same, *(n for n in bare if not any(map(state.told[n - 1].get, _WHERE)))]
         if same:
@@ -182,7 +182,7 @@ def signature(content: dict[str, Any]) -> Signature:
 
 
 def _signatures(state: State, number: int) -> set[Signature]:
-    """As a measurement was told, as it was corrected, and without the block that its suggestion gave it."""
+    """A measurement as recorded, as corrected, and without the block that its suggestion gave it."""
     told = state.told[number - 1]
     found = set(map(signature, _versions(state, number)))
     if "block" in told and "job" in told and took_its_block(state, told):
@@ -191,10 +191,10 @@ def _signatures(state: State, number: int) -> set[Signature]:
 
 
 def find_copies(state: State, values: Floats, body: Callable[[int], Body]) -> dict[int, int]:
-    """Which new measurements equal one that was told without a key and from no table, with its number.
+    """Find new measurements that equal one which was recorded without a key and from no table.
 
     Args:
-        state: What was told.
+        state: The study.
         values: The values of the new measurements, (N,). Where a value is new, nothing else is looked at.
         body: The body of the new measurement at a place.
     """

@@ -48,7 +48,7 @@ def carries_error(given: Any) -> bool:
 
 
 def _read_text(text: str) -> Written:
-    short = text.strip()[: 2 * LONGEST + 1]  # what is longer is no number
+    short = text.strip()[: 2 * LONGEST + 1]  # anything longer is not a number
     if len(short) <= 2 * LONGEST and (match := SHORTHAND.match(short)):
         number, decimals, digits, exponent = match.groups()
         power = float(f"1e{exponent or 0}")

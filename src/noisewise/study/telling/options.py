@@ -110,7 +110,7 @@ def _as_written(
 
 
 def _listed(names: Any) -> pl.DataFrame:
-    """Names as somebody listed them; what is no name is refused."""
+    """Names as they were listed; anything else is refused."""
     for place, item in enumerate(names, start=1):
         if item is None or isinstance(item, list | tuple | dict | set | bytes):
             raise ValueError(f"`options` must be names; number {place} is {item!r}.")
@@ -187,7 +187,7 @@ def _merge(table: pl.DataFrame, id: str, used: list[str], notes: list[str]) -> p
         column = next(c for c in used if rows[c].n_unique() > 1)
         one, other = rows[column].unique(maintain_order=True).to_list()[:2]
         raise ValueError(
-            f"option {name!r} stands in {len(rows)} rows that differ: {column} is {one!r} and {other!r}. "
+            f"option {name!r} is in {len(rows)} rows that differ: {column} is {one!r} and {other!r}. "
             "Give the options different names, or drop one."
         )
     if gone := table.height - merged.height:
@@ -274,7 +274,7 @@ _TOTALS = (
     "gesamt", "summe", "mittelwert", "moyenne", "somme", "media", "suma", "std", "stdev", "sd", "min", "max",
 )  # fmt: skip
 _NOTE = re.compile(r"(?:notes?|sources?|legend|footnotes?|remarks?|comments?|\*+|†)\b\s*:?|\*", re.IGNORECASE)
-#: Pairs of names that are told at most.
+#: The most pairs of names that are listed.
 NAMED = 5
 #: Options may be called by several words; sentences have more.
 _WORDS_OF_A_NAME = 6
@@ -347,7 +347,7 @@ def check_eps(understood: Understood, specification: Specification) -> None:
 
 
 def _shares(frame: pl.DataFrame) -> list[float]:
-    """Successes out of trials, of rows that tell both."""
+    """Successes out of trials, of rows that have both."""
     if not {"successes", "trials"} <= set(frame.columns):
         return []
     told = [pl.col(name).cast(pl.Float64, strict=False) for name in ("successes", "trials")]
@@ -389,7 +389,7 @@ def _check_constant(names: pl.Series, described: pl.DataFrame) -> None:
 
 
 def _nearly_the_same(names: pl.Series) -> list[str]:
-    """What is told about options whose names differ in case, blanks or leading zeros only."""
+    """What is said about options whose names differ in case, blanks or leading zeros only."""
     first: dict[str, str] = {}
     found: list[str] = []
     for name in names.drop_nulls().unique(maintain_order=True).to_list():
@@ -414,7 +414,7 @@ def _refuse_notes(frame: pl.DataFrame, probe: str) -> None:
 
 
 def _refuse_totals(names: pl.Series) -> None:
-    """Refuse a last row that sums up the others: it is no option."""
+    """Refuse a last row that sums up the others."""
     filled = names.cast(pl.String).is_not_null().arg_true()
     if filled.len() < 2:
         return

@@ -56,7 +56,7 @@ def refuse_unsuited(state: State, content: dict[str, Any], minus: Any, job: Job 
 
     Args:
         state: The study.
-        content: What was told, as an event will hold it.
+        content: The measurement, as an event will hold it.
         minus: The option that is subtracted, if it is a difference.
         job: The suggestion that is answered.
         where: The row, for messages.
@@ -173,7 +173,7 @@ def _measured(given: dict[str, Any], **reading: Any) -> dict[str, Any]:
 
 
 def about(given: dict[str, Any], where: str) -> dict[str, Any]:
-    """What else is known about a measurement."""
+    """Read what else is known about a measurement."""
     content: dict[str, Any] = {}
     for name in ABOUT:
         if given.get(name) is not None:
@@ -190,33 +190,33 @@ def about(given: dict[str, Any], where: str) -> dict[str, Any]:
     return content
 
 
-#: What makes two tellings of one key the same, with what an event need not say.
+#: Parts that make two measurements with one key the same, with what an event need not say.
 CONTENT = {
     "option": None, "minus": None, "value": None, "kind": None, "sigma": None, "readings": 1, "scatter": 0.0,
     "block": None, "instrument": None, "values": None, "places": None, "items": None, "arm": False,
 }  # fmt: skip
-#: What makes them different only if it is said again. Who told it, and notes, do not.
+#: Parts that make them different only if they are said again. ``by`` and notes do not.
 SAID_AGAIN = ("at", "cost")
 
 
 class ToldOtherwiseError(ValueError):
-    """A key that was told with another content."""
+    """A key that is recorded with another content."""
 
 
 class Before(NamedTuple):
-    """A measurement that was told before."""
+    """A measurement that is recorded already."""
 
     number: int
     voided: str | None = None  # why it does not count
-    differs: str | None = None  # in what, if what is told now has the same key and another content
+    differs: str | None = None  # in what, if the row has the same key and another content
 
 
 def find_before(state: State, body: dict[str, Any]) -> Before | None:
-    """The measurement that was told with the same key, or with the same content for the same suggestion.
+    """Find the measurement with the same key, or with the same content for the same suggestion.
 
-    What was told before a correction counts as told, so that importing the same file again changes nothing.
+    What was recorded before a correction is known as well: importing the same file again changes nothing.
     After a measurement was voided its key is free for another content; the same content stays void. Without a
-    key, the answer to a suggestion that was told with the same content is the same answer.
+    key, an answer with the same content to the same suggestion is the same answer.
     """
     key, job = body.get("key"), body.get("job")
     if key is None:
@@ -234,10 +234,10 @@ def find_before(state: State, body: dict[str, Any]) -> Before | None:
 
 
 def difference(state: State, number: int, body: dict[str, Any]) -> str | None:
-    """How a measurement differs from what is told now, such as "1.31; you sent 1.38"; None if it does not."""
+    """Say how a measurement differs from a row, such as "1.31; you sent 1.38"; None if it does not."""
     told = state.told[number - 1]
     if "block" not in body and "block" in told and took_its_block(state, told):
-        body = body | {"block": told["block"]}  # as it was when it was told for the first time
+        body = body | {"block": told["block"]}  # as it was recorded for the first time
     for version in (told, *state.superseded.get(number, ())):
         if differing(version, body) is None:
             return None
@@ -249,13 +249,13 @@ def difference(state: State, number: int, body: dict[str, Any]) -> str | None:
 
 
 def differing(told: dict[str, Any], body: dict[str, Any]) -> str | None:
-    """The first part in which what is told now differs from what was told; None if in none."""
+    """The first part in which a row differs from what is recorded; None if in none."""
     first = "value" if told.get("value") != body.get("value") else None
     return first or next(all_differing(told, body), None)
 
 
 def all_differing(told: dict[str, Any], body: dict[str, Any]) -> Iterator[str]:
-    """The parts in which what is told now differs from what was told."""
+    """The parts in which a row differs from what is recorded."""
     yield from (part for part, usual in CONTENT.items() if told.get(part, usual) != body.get(part, usual))
     yield from (part for part in SAID_AGAIN if part in body and told.get(part) != body[part])
 

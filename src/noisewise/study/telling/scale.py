@@ -7,7 +7,7 @@ that people say or read is in their unit. This module is the way there and back:
 - a bound b is about the ratio of the recommended value to the best one. Goal "min": it is at most exp b,
   "at most 100 (exp b - 1) % above the best". Goal "max": it is at least exp(-b), "at most
   100 (1 - exp(-b)) % below the best". What is good enough (eps) is read the same way round;
-- a standard error is told as a part of its value: 2 % is a standard error of 0.02 of the logarithm.
+- a standard error is given as a part of its value: 2 % is a standard error of 0.02 of the logarithm.
 """
 
 import math
@@ -65,10 +65,10 @@ class ValueScale:
     unit: str | None = None
 
     def undone(self, values: Any) -> Any:
-        """Computed values in the unit of those that were told; numbers beyond all floats are infinite."""
+        """Computed values in the unit of the recorded ones; numbers beyond all floats are infinite."""
         if not self.log:
             return values
-        import numpy as np  # a worker that only asks and tells does without
+        import numpy as np  # a worker that only asks and records does without
 
         with np.errstate(over="ignore"):
             return np.exp(values)

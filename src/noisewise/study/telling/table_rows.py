@@ -447,9 +447,9 @@ def _answer_suggestions(
 
 
 def refuse_other_arms(state: State, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a study that was told before with other arms: what it was told as then would count beside it.
+    """Refuse a study that is recorded with other arms, which would go on counting beside the new ones.
 
-    A study of two arms is told as a difference, with the key "study: A - B"; one of more as arms in a block.
+    A study of two arms is recorded as a difference, with the key "study: A - B", one of more as arms.
 
     Args:
         state: The study before the table.

@@ -31,7 +31,7 @@ from noisewise.study.telling.error_bars import Measured, read_measured
 from noisewise.study.telling.understanding import Understood, refuse_odd_cells, units_of
 
 NETWORK, ARMS = LAYOUTS = ("network", "arms")
-#: What events out of n are told as, and what is added to all cells of a trial with an empty one.
+#: What events out of n are recorded as, and what is added to all cells of a trial with an empty one.
 LOG_ODDS, SHARES = COUNTED_AS = ("log odds", "shares")
 ADDED = 0.5
 #: Notes on single rows that are passed on.
@@ -125,7 +125,7 @@ def understand_trials(
     told = made.frame()
     if "option" in told.columns:
         sources.setdefault("option", sources.get("plus", "option"))
-    # What is told below names measurements; people look for the row, or the line of the file.
+    # Messages name measurements; people look for the row, or the line of the file.
     first = whole.places[np.array(made.rows, dtype=np.int64) - 1] + 1
     lines, of = first, "row of the table"
     if table.lines is not None and len(table.lines) == whole.places.max(initial=0) + 1:
@@ -446,7 +446,7 @@ def _read_differences(rows: Sequence[_Row], made: _Made, words: Wording) -> list
             several += 1
     if several:
         many = "1 study" if len(by_study) == 1 else f"{len(by_study)} studies, {several} of them"
-        notes.insert(0, f"{many} with more than two arms, told as arms.")
+        notes.insert(0, f"{many} with more than two arms, recorded as arms.")
     if copies:
         notes.insert(0, f"The same as another row of the study, counted once: {_listed(copies)}.")
     return [*_about_empty(empty), *notes[: SAID + 2]]

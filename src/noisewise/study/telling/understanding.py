@@ -1,7 +1,7 @@
 """How a table of measurements is understood: which reading it has, its columns by role, and what was guessed.
 
 One table has one reading: declared, by the names of its columns or by a map, or found by `read_table`, which
-looks at the table as a whole. Both end in columns under the names of roles, which are told row by row.
+looks at the table as a whole. Both end in columns under the names of roles, which are recorded row by row.
 """
 
 import math
@@ -113,7 +113,7 @@ class Understood:
     reader: str | None = None  # that read it, if it was the file of another tool
     better: str | None = None  # "max" or "min", if its files say which
     percent: bool = False  # its values were per cent, and are hundredths
-    of_items: bool = False  # its rows sum up items that could be told one by one
+    of_items: bool = False  # its rows sum up items that could be recorded one by one
     shown: pl.DataFrame | None = None  # rows as the table has them, if those of `frame` are made of them
     bounds: tuple[float, float] | None = None  # of ratings
 
@@ -193,7 +193,7 @@ def understand(
         n: The number of readings behind each value, if the table does not say.
         allow_missing_se: Rows without an error bar are taken as such.
         words: How messages call what a person can say.
-        others: Columns that somebody else reads: options' features and costs.
+        others: Columns that are read elsewhere: options' features and costs.
         layout: ``"network"``: rows are differences between two options in a study; ``"arms"``: rows are arms
             of studies. See `noisewise.study.telling.trials`.
         counts: What events out of n become, in a table of arms.
@@ -427,7 +427,7 @@ def _check_second_header(columns: Mapping[str, pl.Series]) -> None:
     odd = [column for column in texts if column.len() > 1 and column[0] is not None and _is_word(column[0])]
     if odd and all(looks_numeric(column[1:]) for column in odd) and len(odd) == len(texts):
         raise ValueError(
-            f"row 1: {printable(odd[0][0])!r} stands above numbers, like a second line of the header; "
+            f"row 1: {printable(odd[0][0])!r} is above numbers, like a second line of the header; "
             "units belong behind the names of columns, as in 'value (ms)': write them there, and delete it."
         )
 
@@ -481,7 +481,7 @@ def _as_a_whole(
     frame, around = frame.filter(kept), around[origin.tolist()].filter(kept)
     if "item" in frame.columns and "plus" in frame.columns:  # battles: items are drawn, and say nothing
         frame = frame.drop("item")
-    if "item" in frame.columns and not _is_complete(frame):  # items are told in one order to all options
+    if "item" in frame.columns and not _is_complete(frame):  # items are recorded in one order for all options
         frame = frame.rename({"item": "block"})
     whole = [role for role in frame.columns if role in ROLE and ROLE[role].kind == COUNT]
     frame = frame.with_columns(pl.col(name).cast(pl.Int64) for name in whole if _is_whole(frame[name]))
