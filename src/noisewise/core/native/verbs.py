@@ -28,6 +28,8 @@ def verb(body: Body) -> Body:
     """The compiled function of the same name, or the NumPy body itself where there is none."""
     if extension is None:
         return body
+    if not hasattr(extension, body.__name__):
+        raise ImportError(f"The compiled verbs lack {body.__name__!r}: build them again, with `make demo`.")
     compiled: Body = getattr(extension, body.__name__)
     extension.set_body(body.__name__, body)
     _numpy_bodies[compiled] = body
