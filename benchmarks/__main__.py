@@ -35,6 +35,7 @@ NAMES = (
     "remote",
     "faults",
     "log",
+    "adversaries",
     "coverage",
     "coverage_kinds",
     "evidence_events",

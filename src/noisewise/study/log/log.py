@@ -36,6 +36,8 @@ from noisewise.study.stores.protocol import (
 ASKING, PAUSE = 10.0, 0.2
 
 Decide = Callable[[list[Event]], Happened]
+#: Reads the rows from a number on: those that a transaction sees, within one.
+Read = Callable[[int], list[Row]]
 Answer = TypeVar("Answer")
 
 
@@ -86,7 +88,7 @@ class Log:
         self._acting, self._acted = Acting(), Acted()
         self._changes_with_key = 0
         self._lost: _Lost | None = None
-        self._load()
+        self._load(self._read)
 
     @property
     def head(self) -> str:
@@ -104,7 +106,7 @@ class Log:
 
     def catch_up(self) -> list[Event]:
         """Apply what others appended since the last time."""
-        return self._follow(self.storage.read(self.name, self.last.number))
+        return self._follow(self._read)
 
     @contextmanager
     def acting(self, acting: Acting) -> Iterator[Acted]:
@@ -123,7 +125,7 @@ class Log:
         number = self._keyed.get(id)
         if number is None:
             return []
-        events = self._change(number, id)
+        events = _change(self._read(number), id)
         _check_request(events[0], request)
         return events
 
@@ -173,7 +175,7 @@ class Log:
                     lost = self._lost = lost or _Lost(digest(call), id, first)
                 if not self._whole:
                     with suppress(Exception):  # the first error is the one to report
-                        self._load()
+                        self._load(self._read)
                 if isinstance(error, AnswerLostError):
                     give_up = give_up or time.monotonic() + ASKING
                 retry = give_up and isinstance(error, (AnswerLostError, ConnectionError, TimeoutError))
@@ -194,12 +196,12 @@ class Log:
     ) -> None:
         """Try once to make a change, unless it was made before."""
         with self.storage.transaction(self.name) as transaction:
-            news = self._follow(transaction.read(self.last.number))
+            news = self._follow(transaction.read)
             number = self._keyed.get(id)
             if number is None and self._sent:
                 number = next((row.number for row in transaction.read(first) if row.id == id), None)
             if number is not None:
-                self._recall(number, id, request, decide, recover)
+                self._recall(transaction.read, number, id, request, decide, recover)
                 return
             self._sent = False
             happened = decide(news)
@@ -226,6 +228,7 @@ class Log:
 
     def _recall(
         self,
+        read: Read,
         number: int,
         id: str,
         request: str,
@@ -233,7 +236,7 @@ class Log:
         recover: Callable[[list[Event]], object] | None,
     ) -> None:
         """Prepare the answer to a call that was made before, by this process or another."""
-        events = self._change(number, id)
+        events = _change(read(number), id)
         if request:
             _check_request(events[0], request)
         if recover is not None:
@@ -241,18 +244,18 @@ class Log:
             return
         now, self.state = self.state, State(self.specification)
         try:
-            self.state.apply_all(self.events(until=number - 1))
+            self.state.apply_all(events_in(read(0)[:number]))
             decide([])
         finally:
             self.state = now
 
-    def _change(self, number: int, id: str) -> list[Event]:
-        """The events of a change, of which the first has this number."""
-        return [event for event in events_in(self.storage.read(self.name, number)) if event.append == id]
+    def _read(self, first: int) -> list[Row]:
+        """The rows from this number on, outside of a transaction."""
+        return self.storage.read(self.name, first)
 
-    def _load(self) -> None:
+    def _load(self, read: Read) -> None:
         """Read the whole log."""
-        rows = self.storage.read(self.name)
+        rows = read(0)
         plain = specification_in(rows, self.name)
         if rows[0].number != 0 or rows[0].hash != link(START, rows[0].id, rows[0].record):
             raise not_fitting(self.name, 0)
@@ -262,12 +265,13 @@ class Log:
         self._keyed: dict[str, int] = {}
         self._advance(rows)
 
-    def _follow(self, rows: Sequence[Row]) -> list[Event]:
-        """Apply what was appended after the last row that is known, which comes first."""
+    def _follow(self, read: Read) -> list[Event]:
+        """Apply what was appended after the last row that is known."""
+        rows = read(self.last.number)
         if not rows or rows[0].hash != self.last.hash:
-            raise self._rolled_back()
+            raise self._rolled_back(len(read(0)) - 1)
         if not self._whole:  # a change was applied, and not written
-            self._load()
+            self._load(read)
         elif len(rows) > 1:
             self._advance(rows)
         return events_in(rows[1:])
@@ -292,8 +296,7 @@ class Log:
                 self._keyed.setdefault(row.id, row.number)
         self.last, self._whole = rows[-1], True
 
-    def _rolled_back(self) -> StoreChangedError:
-        length = len(self.storage.read(self.name)) - 1
+    def _rolled_back(self, length: int) -> StoreChangedError:
         what = (
             f"was rolled back: it has {length} events, and had {self.last.number}"
             if length < self.last.number
@@ -303,6 +306,11 @@ class Log:
             f"the log of {self.name!r} {what}. Nothing was written; find out which copy is right, and open "
             "the study again."
         )
+
+
+def _change(rows: Sequence[Row], id: str) -> list[Event]:
+    """The events of a change among the rows from its first one on."""
+    return [event for event in events_in(rows) if event.append == id]
 
 
 def _check_request(event: Event, request: str | None) -> None:

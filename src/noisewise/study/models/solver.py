@@ -482,17 +482,18 @@ class Gaussian:
 
 
 def _parts(plus: Codes, minus: Codes, nodes: int) -> Codes:
-    """Which connected part each node is in; the ground is the last, (nodes + 1,)."""
-    if ((plus < 0) | (minus < 0)).all():
-        part = np.arange(nodes + 1)
-        part[plus] = part[minus] = nodes
-        return part
-    from scipy import sparse
-    from scipy.sparse.csgraph import connected_components
-
-    ends = [np.where(end < 0, nodes, end) for end in (plus, minus)]
-    graph = sparse.coo_array((np.ones(plus.size), ends), shape=(nodes + 1, nodes + 1))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+    """A label of the connected part of each node; the ground is the last, (nodes + 1,)."""
+    one, other = (np.where(end < 0, nodes, end) for end in (plus, minus))
+    part = np.arange(nodes + 1)
+    # Nodes take the least label around them, and labels that of their node, until nothing changes: importing
+    # SciPy's connected_components takes longer than a certificate.
+    while True:
+        least, before = np.minimum(part[one], part[other]), part.copy()
+        for end in (one, other):
+            np.minimum.at(part, before[end], least)
+        part = part[part]
+        if (part == before).all():
+            return part
 
 
 def _plain(rows: Any) -> Floats:

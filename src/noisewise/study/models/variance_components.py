@@ -272,24 +272,33 @@ def _waiting(choice: ModelChoice, given: Likelihood) -> dict[str, str]:
     return reasons
 
 
+def _lowest_between(function: Callable[[float], float], low: float, high: float) -> float:
+    """The minimum by golden section, to 1e-7: importing scipy.optimize takes longer than a certificate."""
+    golden = (math.sqrt(5.0) - 1.0) / 2.0
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    at_left, at_right = function(left), function(right)
+    while high - low > 1e-7:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - golden * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + golden * (high - low)
+            at_right = function(right)
+    return 0.5 * (low + high)
+
+
 def estimate_one(minus_log: Callable[[float], float], tried: Floats) -> float:
     """The size with the largest likelihood: the best of those tried, refined between its neighbours, or 0."""
-    from scipy.optimize import minimize_scalar
-
     found = [minus_log(size) for size in tried]
     at = int(np.argmin(found))
     logs = np.log(tried)
     low, high = logs[max(0, at - 1)], logs[min(len(tried) - 1, at + 1)]
     best, least = float(tried[at]), found[at]
-    if high > low:
-        refined = minimize_scalar(
-            lambda log: minus_log(math.exp(log)),
-            bounds=(low, high),
-            method="bounded",
-            options={"xatol": 1e-7},
-        )
-        if refined.fun < least:
-            best, least = math.exp(refined.x), float(refined.fun)
+    refined = _lowest_between(lambda log: minus_log(math.exp(log)), low, high)
+    if (at_refined := minus_log(math.exp(refined))) < least:
+        best, least = math.exp(refined), at_refined
     return best if least < minus_log(0.0) - 1e-7 else 0.0
 
 
