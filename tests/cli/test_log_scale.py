@@ -37,7 +37,7 @@ def test_a_withheld_certificate_speaks_of_flags(tmp_path):
     for command, code in (("certify", 4), ("status", 0)):
         said = " ".join(run(command, store, code=code).split())
         assert "Certificate withheld: " in said
-        assert "tell single readings (--values), or make a study without --scale log" in said
+        assert "record single readings (--values), or make a study without --scale log" in said
 
 
 def test_a_study_is_made_told_and_certified_in_per_cent(store):

@@ -188,7 +188,9 @@ class Player:
         study = self.study
         certificate = study.certificate()
         options = study.frame("options")
-        shown = [name for name in options.columns if name not in ("option", "recommended", "cost", "good_enough")]
+        shown = [
+            name for name in options.columns if name not in ("option", "recommended", "cost", "good_enough")
+        ]
         answer = {
             "certificate": _certificate(certificate),
             "options": {name: options[name].to_list() for name in shown}

@@ -214,7 +214,7 @@ def test_what_is_too_rough_is_taken_noted_and_withholds_the_certificate(
         told = list(study.tell_many(columns, allow_missing_se=True))
     else:
         told = [study.tell(**row) for row in rows]
-    assert "certificate is withheld: tell single readings" in told[0].notes[0]
+    assert "certificate is withheld: record single readings" in told[0].notes[0]
     assert not told[1].notes
     assert why in study.certificate().sentence
     assert not study.check().ok

@@ -156,7 +156,7 @@ def test_ways_of_packing_without_a_limit_are_refused(tmp_path, method):
         ),
         ({"after": "<a>" * 100 + "</a>" * 100}, "more than 64 levels"),
         ({"rows": '<row r="1048577"><c><v>1</v></c></row>'}, "beyond row 1,048,576"),
-        ({"rows": '<row><c r="ZZZZ1"><v>1</v></c></row>'}, "is no place"),
+        ({"rows": '<row><c r="ZZZZ1"><v>1</v></c></row>'}, "is not a place"),
         ({"rows": f"<row><c><v>{'9' * 5000}</v></c></row>"}, "is not a readable workbook"),
         ({"rows": '<row><c t="s"><v>7</v></c></row>'}, "is not a readable workbook"),
     ],

@@ -149,7 +149,7 @@ def too_rough_for_logarithms(analysis: Analysis) -> list[str]:
             found.append(
                 f"{what} of {ids[option]} {verb} {number(100.0 * part)} % of its value, and may be at most "
                 f"{number(100.0 * most)} % for this eps, because the logarithm of a mean is not the mean of "
-                'logarithms: tell single readings (`values=`), or make a study without `scale="log"`; '
+                'logarithms: record single readings (`values=`), or make a study without `scale="log"`; '
                 "voiding "
                 "some of them would keep those that happen to be large"
             )
