@@ -54,14 +54,14 @@ def test_a_text_with_all_braces_doubled_is_itself(text):
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("{optoin}", "{optoin} in the argument '{optoin}' is no placeholder; there are {option}, {minus}, {job}, "
+        ("{optoin}", "{optoin} in the argument '{optoin}' is not a placeholder; there are {option}, {minus}, {job}, "
          "{study}, {items}, {out}, {col:NAME}. Did you mean 'option'? Write {{ and }} for braces"),
         ("{}", "{} in the argument '{}' is no placeholder"),
         ("{col:}", "{col:} in the argument '{col:}' is no placeholder"),
         ("{col}", "{col} in the argument"),
         ("{Option}", "Did you mean 'option'?"),
         ("{print $1}", "{print $1} in the argument '{print $1}' is no placeholder"),
-        ("a{", "the argument 'a{' has a single {: double it, {{, if it is no part of a placeholder."),
+        ("a{", "the argument 'a{' has a single {: double it, {{, if it is not part of a placeholder."),
         ("a}", "the argument 'a}' has a single }: double it, }}, if"),
         ("{option}}", "has a single }"),
         ("{a{option}", "has a single {"),

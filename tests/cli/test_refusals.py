@@ -39,7 +39,7 @@ REFUSED = [
     ("status s.db -s nosuch", "there is no study 'nosuch' in this store, which has 'study'."),
     ("status two.db", "--study must say which study unless there is one; the store has 'alpha', 'beta'."),
     ("status two.db -s alpa", "there is no study 'alpa' in this store, which has 'alpha', 'beta'. Did you mean 'alpha'?"),
-    ("status no.db", "'no.db' is not a store of studies: it is no database."),
+    ("status no.db", "'no.db' is not a store of studies: it is not a database."),
     ("status .", "STORE must be a file; '.' is a folder."),
     ("list missing.db", "STORE must be a file that exists"),
     ("init s.db A B --eps .1", "--study must be new in this store; there is a study 'study' already: take another name, "),

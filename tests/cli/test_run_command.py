@@ -199,7 +199,7 @@ def test_a_result_may_be_written_to_a_file():
         ("true", "it wrote nothing to {out}"),
         ("mkdir $1", "{out} became a folder, which only a reader (--reader) can take"),
         ("echo 1 > $1.a; echo 2 > $1.b", "it wrote 2 files where {out} is: result.a, result.b: write one"),
-        ("head -c 2000000 /dev/zero > $1", "it wrote more than 1 MB to {out}, which is no result"),
+        ("head -c 2000000 /dev/zero > $1", "it wrote more than 1 MB to {out}, which is not a result"),
         (
             "echo abc > $1; echo oh no >&2",
             "the last line of what it wrote to {out} is 'abc', which is not a number alone",
@@ -226,7 +226,7 @@ def test_a_file_without_a_result_is_a_failure(text, said):
         ("head -c 100000 /dev/zero | tr '\\0' x >&2; exit 1", "exit code 1; it said: …xxx"),
         ("echo nan", "`value` must be a finite number; got nan"),
         ("echo 1 ± 0", "se is 0. An exact measurement would end the study"),
-        ("echo '{\"value\": 1, \"stderr\": 2}'", "it said 'stderr', which is no field of tell"),
+        ("echo '{\"value\": 1, \"stderr\": 2}'", "it said 'stderr', which is not a field of tell"),
         ("echo; echo why >&2", "its output is empty"),
     ],
 )  # fmt: skip

@@ -74,7 +74,7 @@ def test_restarts_leave_the_truth_in_the_region_as_often_as_promised():
 
 
 def test_a_radius_that_is_too_small_is_caught():
-    """The same judgement on a radius of 1, which is no certificate: it must fail."""
+    """The same judgement on a radius of 1, which is not a certificate: it must fail."""
     instance = nw.instances.sphere(30, 3)
     env = instance.environment(nw.schedules.log_uniform)
     policy = nw.vaee(instance.actions, explore="candidates", radius=1.0)

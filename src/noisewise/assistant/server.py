@@ -28,7 +28,7 @@ class Workers:
         self._free = asyncio.Semaphore(AT_ONCE)
 
     async def run(self, request: Request) -> ToolAnswer:
-        """What a command says; its process is ended if it takes too long, or if nobody waits any more."""
+        """What a command says; its process is ended if it takes too long, or if no one waits any more."""
         async with self._free:
             process = await self._take()
             try:

@@ -199,7 +199,7 @@ class OperationCommand(NoisewiseCommand):
 
 
 def answered(question: Any) -> dict[str, Any] | None:
-    """Ask on a terminal how a table is meant; None if it is no such question, or nobody is there."""
+    """Ask on a terminal how a table is meant; None if it is not such a question, or nobody is there."""
     if not hasattr(question, "table") or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     readings = question.table.readings

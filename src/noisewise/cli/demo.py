@@ -27,7 +27,7 @@ FIRST_BATCH, BATCH = 32, 4
 MOST_SWEEPS = 200
 #: Times eps: bounds below are looked at after every sweep, so that its number is exact.
 NEAR = 1.2
-#: Seconds between two measurements that somebody watches.
+#: Seconds between two measurements that a person watches.
 PAUSE = 0.7
 BLOCKS = "▁▂▃▄▅▆▇█"
 

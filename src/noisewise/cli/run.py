@@ -34,7 +34,7 @@ class Failures:
 
     Args:
         measure: The measuring function.
-        children: Its processes: what fails because they are ended is no failure.
+        children: Its processes: what fails because they are ended is not a failure.
     """
 
     def __init__(self, measure: Callable[["Job"], Any], children: Children) -> None:

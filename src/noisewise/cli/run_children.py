@@ -50,7 +50,7 @@ class Watchdog:
         self._tell(f"+ {group}\n")
 
     def ended(self, group: int) -> None:
-        """A group that is no more: its number may be used again."""
+        """A group that no longer exists: its number may be used again."""
         self._tell(f"- {group}\n")
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class Watchdog:
 
     def _tell(self, line: str) -> None:
         assert self._shell.stdin is not None
-        with suppress(OSError, ValueError):  # somebody has ended it: then there is none
+        with suppress(OSError, ValueError):  # it has been ended: then there is none
             self._shell.stdin.write(line.encode())
             self._shell.stdin.flush()
 

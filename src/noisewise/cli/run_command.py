@@ -85,7 +85,7 @@ def filled(argument: Sequence[TemplatePiece], values: Mapping[str, str]) -> str:
 
 
 def read_template(arguments: Sequence[str], *, shell: bool = False) -> Template:
-    """Understand a command; what stands in braces and is no placeholder is refused.
+    """Understand a command; a name in braces that is not a placeholder is refused.
 
     Args:
         arguments: The program and its arguments, as they came from the command line.
@@ -167,7 +167,7 @@ def _pieces(argument: str) -> list[TemplatePiece]:
         elif brace[1] is None:
             raise ValueError(
                 f"the argument {_shown(argument)} has a single {brace[0]}: double it, {brace[0] * 2}, if it "
-                "is no part of a placeholder."
+                "is not part of a placeholder."
             )
         else:
             found.append(TemplatePiece(_known(brace[1], argument), True))
@@ -184,7 +184,7 @@ def _known(name: str, argument: str) -> str:
         return COLUMN + column
     listed = ", ".join(f"{{{known}}}" for known in (*PLAIN, "col:NAME"))
     raise ValueError(
-        f"{{{printable(name)}}} in the argument {_shown(argument)} is no placeholder; there are {listed}."
+        f"{{{printable(name)}}} in the argument {_shown(argument)} is not a placeholder; there are {listed}."
         f"{nearest(plain, PLAIN) if plain else ''} Write {{{{ and }}}} for braces that are meant as they are."
     )
 
@@ -396,7 +396,7 @@ def _is_number(line: str) -> bool:
 
 
 def _why(line: str) -> str:
-    """What is wrong with a line that is no number."""
+    """What is wrong with a line that is not a number."""
     if line.startswith("[") and line.endswith("]"):
         return 'a list: print {"values": [...]} if these are readings'
     strange = "which is not UTF-8" if "\ufffd" in line else "which is not a number alone"
@@ -536,7 +536,7 @@ def _text_of(file: Path) -> str:
     with file.open("rb") as opened:
         content = opened.read(KEPT_OUT + 1)
     if len(content) > KEPT_OUT:
-        raise NoResultError(f"it wrote more than {KEPT_OUT >> 20} MB to {{{OUT}}}, which is no result")
+        raise NoResultError(f"it wrote more than {KEPT_OUT >> 20} MB to {{{OUT}}}, which is not a result")
     return content.decode("utf-8", "replace")
 
 

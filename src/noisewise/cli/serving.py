@@ -121,7 +121,7 @@ def _list(file: Any, json: bool) -> None:
         print_json("token", {"tokens": rows})
         return
     if not rows:
-        say("There are no tokens yet: whoever is on this machine may do everything.")
+        say("There are no tokens yet: everyone on this machine may do everything.")
     for row in rows:
         made = time.strftime("%Y-%m-%d", time.gmtime(row["made"]))
         say(f"{row['id']}  {row['role']:<6}  {made}  {row['name']}")

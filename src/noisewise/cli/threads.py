@@ -34,7 +34,7 @@ def lightly(command: Command) -> Command:
 
 
 def begin_with_one() -> None:
-    """Let the library begin with one thread, if it is not loaded yet and nobody said otherwise."""
+    """Let the library begin with one thread, if it is not loaded yet and nothing else was chosen."""
     global _ours
     if "numpy" in sys.modules or any(variable in os.environ for variable in VARIABLES):
         return

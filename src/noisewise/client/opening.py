@@ -68,7 +68,7 @@ def read_address(text: str) -> ServerAddress:
             f"`store` must be an address such as https://host/prefix; got {printable(text)!r}."
         ) from None
     if parts.username is not None or parts.password is not None:
-        # Without the address, in which a secret stands.
+        # Without the address, which holds a secret.
         raise ValueError(
             "`store` must be an address without a name or password in it: give a token with token=, or in "
             "the variable NOISEWISE_TOKEN."

@@ -283,7 +283,7 @@ class RemoteStudy:
     @property
     def pending(self) -> list[Any]:
         """Suggestions that are under way."""
-        self._seen.pop(("status", "{}"), None)  # they also expire, which is no event
+        self._seen.pop(("status", "{}"), None)  # they also expire, which is not an event
         with understanding(self._connection.address):
             return [job_from(row) for row in self.status()["pending"]]
 

@@ -11,7 +11,7 @@ ridge and ``I = log det V - d·log λ``:
   that does not depend on θ, so their average is a martingale that is as good as the best of them but for its
   share: f need not fit the norm of θ. With κ the logarithm of the average at θ̂,
   ``‖θ - θ̂‖² <= 2·(log(1/δ) - κ) + λ·(B² - ‖θ̂‖²)`` in the norm of V;
-- restarted: averages this martingale with others that begin later (`restarts.py`). What these say is no ball
+- restarted: averages this martingale with others that begin later (`restarts.py`). Together they give no ball
   around θ̂, so the radius is that of the first alone, with its share of δ: rules that need one number use it,
   while bounds, candidates and stopping rules use all.
 """

@@ -312,7 +312,7 @@ class BoundOutcome(Result):
     returns=lambda content: float("inf") if content["bound"] is None else content["bound"],
 )  # fmt: skip
 def bound(study: "Study") -> BoundOutcome:
-    """Return the bound alone, which is no certificate: whether the measurements fit is not checked."""
+    """Return the bound alone, which is not a certificate: whether the measurements fit is not checked."""
     from noisewise.core.strict_json import plain
 
     return BoundOutcome(plain(study._bound_now()))

@@ -58,7 +58,7 @@ def measurement_id(measurement: Any) -> str:
 
 
 def new_key() -> str:
-    """A key that nobody else has."""
+    """A new key."""
     return f"{GENERATED}{secrets.token_urlsafe(15)}"
 
 

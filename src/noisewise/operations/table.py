@@ -94,7 +94,7 @@ class Opt(Form):
 
 
 class Api(Form):
-    """A parameter for programs, which nobody types."""
+    """A parameter for programs, which no one types."""
 
 
 class Typed(NamedTuple):

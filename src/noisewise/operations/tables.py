@@ -162,7 +162,7 @@ def understood_files(source: Any, reader: str, read: Any) -> "Understood":
 def _laid_out(source: Any, reader: str) -> Iterator[list[Any]]:
     """Files that came as texts, in a folder: some readers also look at what lies beside a file.
 
-    Messages call each as it was called. A file that is no text is a data URL: data:;base64,...
+    Messages call each as it was called. A file that is not text is a data URL: data:;base64,...
     """
     from noisewise.study.readers.registry import choose, in_folder
     from noisewise.study.readers.result_file import ResultFile

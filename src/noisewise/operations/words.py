@@ -31,7 +31,7 @@ CALLS = frozenset(("ask()", "tell()"))
 
 
 def said(text: str) -> str:
-    """A sentence of the study in the words of whoever asked."""
+    """A sentence of the study in the words of the surface that asked."""
     words = speaking.get()
     if isinstance(text, Sentence):
         return text.said(words)

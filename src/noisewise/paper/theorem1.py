@@ -149,7 +149,7 @@ def _describe_curve(account: Account, outcomes: Outcomes) -> None:
 
 
 def _describe_clipping(account: Account) -> None:
-    """Note 27: quiet rounds that become more precise, which is no reason for a larger bound."""
+    """Note 27: quiet rounds that become more precise, which is not a reason for a larger bound."""
     quiet = np.geomspace(1e-8, 1e-1, 29)
     sigma = np.concatenate([np.repeat(quiet[:, None], 100, axis=1), np.ones((quiet.size, 2000))], axis=1)
     # What evenly measured unit vectors reach: a fifth of the precision for each.

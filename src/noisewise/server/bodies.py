@@ -33,7 +33,7 @@ class JsonBodyRequest(Request):
     kind: type[BaseModel] | None = None
 
     async def json(self) -> Any:
-        """The validated body; `ProblemError` 400 if it is no strict JSON, 422 if it is of another type."""
+        """The validated body; `ProblemError` 400 if it is not strict JSON, 422 if it is of another type."""
         body = await self.body()
         parser: Parser = self.app.state.parser
         return await parser.run(len(body), partial(_validated, body, self.kind))
@@ -79,7 +79,7 @@ def _found(body: bytes, kind: type[BaseModel] | None) -> Any:
     try:
         found = parse_json(body.decode("utf-8"))
     except UnicodeDecodeError:
-        raise ProblemError(400, "the body is no text in UTF-8; nothing was changed.") from None
+        raise ProblemError(400, "the body is not UTF-8 text; nothing was changed.") from None
     except RecursionError:
         raise _too_deep() from None
     except DuplicateNameError as problem:
@@ -89,7 +89,7 @@ def _found(body: bytes, kind: type[BaseModel] | None) -> Any:
         ) from None
     except ValueError as problem:
         digits = "digits" in str(problem)
-        why = "has a number with too many digits" if digits else "is no JSON"
+        why = "has a number with too many digits" if digits else "is not JSON"
         raise ProblemError(400, f"the body {why}; nothing was changed.") from None
     _check_levels(found)
     if kind is None:

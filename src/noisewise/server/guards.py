@@ -192,7 +192,7 @@ def is_form(headers: dict[bytes, bytes]) -> bool:
 
 
 def _place_of(origin: str) -> str:
-    """The host and port of an Origin; empty if it has none, or is no address."""
+    """The host and port of an Origin; empty if it has none, or is not an address."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:

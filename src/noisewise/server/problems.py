@@ -55,7 +55,7 @@ def problem_response(
 #: What a study raises, the most special first.
 RAISED = (ToldOtherwiseError, NameTakenError, DamagedError, KeyError, TypeError, ValueError)
 Handler = Callable[[Request, Exception], Response]
-#: Makes a page of a status and a sentence, for somebody who looks at it; None: a program does.
+#: Makes a page of a status and a sentence, for people; None: for programs.
 AsPage = Callable[[Request, int, str], Response | None]
 LOG = logging.getLogger("noisewise.server")
 #: Steps of a fault that its log has.
@@ -103,7 +103,7 @@ def _invalid(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
     found = problem.errors()
     if any(error["type"] == "json_invalid" for error in found):
-        return problem_response(400, "the body is no JSON; nothing was changed.")
+        return problem_response(400, "the body is not JSON; nothing was changed.")
     if isinstance(problem.body, bytes) and problem.body:  # the framework reads as JSON only what says so
         return problem_response(
             422,

@@ -253,7 +253,7 @@ def allowed(op: Operation, said: Said, visitor: Visitor) -> Said:
 
 
 def sign(op: Operation, said: Said, visitor: Visitor) -> None:
-    """Say who it was: the holder of the token; without tokens, whoever the request names.
+    """Say who it was: the holder of the token; without tokens, the name in the request.
 
     Behind the name is the mark of a run, if it is for one: by that the next run on that machine finds what a
     run that was killed has left.

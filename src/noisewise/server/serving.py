@@ -101,7 +101,7 @@ MOST_AT_ONCE = 1000
 
 
 class SecretiveFormatter(logging.Formatter):
-    """Lines of the log, in which no secret can be, whoever writes them."""
+    """Lines of the log, in which no secret can be, whatever writes them."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, with dots in the place of tokens and passwords."""
@@ -249,6 +249,6 @@ def _log_quietly() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(SecretiveFormatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # or whoever sends nonsense fills the log
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # or nonsense requests fill the log
     logging.captureWarnings(True)
     warnings.simplefilter("ignore")  # what a study warns of is in its answers

@@ -1,4 +1,4 @@
-"""Plans, reports and the like: each is computed by a process, and cancelled when nobody waits for it."""
+"""Plans, reports and the like: each is computed by a process, and cancelled when no one waits for it."""
 
 import asyncio
 import json
@@ -128,7 +128,7 @@ class LongTasks:
             number: Its version.
             arguments: Of the study's method.
             token: Who asks.
-            shared: Whether the same that is under way will do; whoever waits for it may cancel it for all.
+            shared: Whether the same that is under way will do; anyone waiting for it may cancel it for all.
             afresh: Whether what was computed before will not do.
         """
         asked = json.dumps([kind, study, number, arguments], sort_keys=True)
@@ -271,7 +271,7 @@ async def computed(
 async def awaited(
     request: Request, name: str, visitor: Visitor, kind: str, said: dict[str, Any], *, afresh: bool = False
 ) -> LongTask:
-    """Compute something while who asks is there; whoever goes away cancels what nobody else waits for."""
+    """Compute while the client is connected; a client that leaves cancels what no one else waits for."""
     tasks: LongTasks = request.app.state.tasks
     number = await run_in_threadpool(request.app.state.studies.number, name)
     known = tasks.all()

@@ -87,7 +87,7 @@ def answer_to(request: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Answer one request on standard input."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever else is printed is no answer
+    os.dup2(2, 1)  # whatever else is printed is not an answer
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_server, daemon=True).start()
     said = 0.0

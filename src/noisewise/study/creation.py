@@ -285,7 +285,7 @@ def verify_certificate(certificate: str | Path | Certificate, study: Study) -> C
     """Recompute a certificate from the specification and the log alone; refuse it if a fact differs.
 
     What counts are the facts. If only the text differs from what follows from them (another version may word
-    it differently, or somebody changed it), that is a warning: use the text of the certificate returned here.
+    it differently, or it was edited), that is a warning: use the text of the certificate returned here.
 
     Args:
         certificate: The certificate, its JSON, or a file with it.

@@ -30,7 +30,7 @@ def pick(
     progress: bool = True,
     **study: Any,
 ) -> Certificate:
-    """Find the best option: ask, measure and tell in memory until the certificate allows to stop.
+    """Find the best option: ask, measure and record in memory until the certificate says you may stop.
 
     To keep what was measured, to go on another day, or to look at more than the certificate, make a study
     with `create_study` and call its `run`.

@@ -226,7 +226,9 @@ def restore_store(
         draft.unlink()
         storage = open_store(source, read_only=True)
         try:
-            copy_studies(storage, draft)  # with an id of its own: whoever has the old file open will notice
+            copy_studies(
+                storage, draft
+            )  # with an id of its own: processes that have the old file open will notice
         finally:
             storage.close()
         if target.exists() and _belongs_together(target):

@@ -178,7 +178,7 @@ def _about_disturbed(
 
 
 def _chance(hits: int, of: int, share: float) -> float:
-    """How likely so many hits, or more, of all of them fall on somebody with this share."""
+    """How likely so many hits, or more, of all of them fall on a competitor with this share."""
     from scipy import special
 
     return float(special.betainc(hits, of - hits + 1, share)) if hits else 1.0

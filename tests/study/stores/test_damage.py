@@ -89,7 +89,7 @@ def test_foreign_files_are_refused_and_left_as_they_are(tmp_path):
     connection.execute("CREATE TABLE cakes (name TEXT)")
     connection.commit()
     connection.close()
-    for path, sentence in ((text, "it is no database"), (other, "a database of something else")):
+    for path, sentence in ((text, "it is not a database"), (other, "a database of something else")):
         before = path.read_bytes()
         for action in (lambda p=path: nw.load_study(p), lambda p=path: make(p)):
             refused(action, ValueError, path.name, sentence)

@@ -134,8 +134,8 @@ async def sign_in(request: Request) -> RedirectResponse:
     secret = form.get("token")
     token = keys.tokens.find(secret.strip()) if keys.tokens is not None and isinstance(secret, str) else None
     if token is None:
-        request.scope["wanted"] = _own_path(request, form.get("next"))  # whoever tries again goes there
-        raise ProblemError(401, "this is no valid token; an owner makes one with `noisewise token add`.")
+        request.scope["wanted"] = _own_path(request, form.get("next"))  # a second try goes there
+        raise ProblemError(401, "this is not a valid token; an owner makes one with `noisewise token add`.")
     answer = RedirectResponse(_own_path(request, form.get("next")), 303)
     answer.set_cookie(
         COOKIE,

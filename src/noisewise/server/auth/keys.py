@@ -29,7 +29,7 @@ class Sessions:
         self._changing = threading.Lock()
 
     def begin(self, token: str) -> str:
-        """A new session of somebody with a token, by its id; what the cookie says."""
+        """A new session of the holder of a token, by its id; what the cookie says."""
         session = secrets.token_urlsafe(32)
         with self._changing:
             self._forget_old()
@@ -84,9 +84,9 @@ class Keys:
 
     @property
     def open(self) -> bool:
-        """Whether there never was a token: then whoever reaches the server is an owner.
+        """Whether there never was a token: then everyone who reaches the server is an owner.
 
-        Revoking the last token, or removing the file, lets nobody in.
+        Revoking the last token, or removing the file, lets no one in.
         """
         if self.tokens is None or self._closed:
             return not self._closed

@@ -13,9 +13,9 @@ from noisewise.server.problems import ProblemError
 class Visitor(NamedTuple):
     """Who is asking."""
 
-    role: Role | None = None  # None: nobody we know
+    role: Role | None = None  # None: unknown
     name: str | None = None  # becomes `by`; None where there are no tokens
-    token: str | None = None  # the id of the token, which is no secret
+    token: str | None = None  # the id of the token, which is not secret
     session: str | None = None  # of a browser; then changes need the CSRF token
 
     @property

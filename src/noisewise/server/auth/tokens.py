@@ -1,7 +1,7 @@
 """Tokens of people and programs: a file of hashes beside the store.
 
 The file is lines of JSON to which lines are appended: a token, or that one was revoked. It holds SHA-256 of
-the secrets, which are 256 random bits, so that nobody can get in who can read it. It is no part of the store:
+the secrets, which are 256 random bits, so that reading it lets no one in. It is not part of the store:
 a copy of the data that is handed on brings no keys with it.
 """
 
@@ -131,7 +131,8 @@ class TokenFile:
                 check_choice("role", token.role, tuple(ROLES))
             except (ValueError, KeyError, TypeError) as problem:
                 raise ValueError(
-                    f"line {number} of {str(self.path)!r} is no token ({problem}); mend or remove that line."
+                    f"line {number} of {str(self.path)!r} is not a token "
+                    f"({problem}); mend or remove that line."
                 ) from None
             found[token.sha256] = token
             ids[token.id] = token.sha256
@@ -181,7 +182,7 @@ def tokens_of(store: Any, path: str | os.PathLike[str] | None = None) -> TokenFi
 
 
 def _of_database(address: str) -> Path:
-    """A file for the tokens of a database, the same for whoever signs in to it."""
+    """A file for the tokens of a database, the same for everyone who signs in to it."""
     from urllib.parse import parse_qs, urlsplit
 
     parts = urlsplit(address)

@@ -134,7 +134,7 @@ def read_question(form: dict[str, str], handed: HandedIn, by: str | None = None)
 
 
 def source_in(form: Mapping[str, str], handed: HandedIn) -> str:
-    """Where options come from: as chosen; a file is no list of names."""
+    """Where options come from: as chosen; a file is not a list of names."""
     said = form.get("source") or NAMES
     if said not in (NAMES, OPTIONS, RESULTS):
         raise ValueError(f"options come from names, or a table; got {said!r}.")

@@ -110,7 +110,7 @@ class Light(NamedTuple):
 
 
 class Gauge(NamedTuple):
-    """The bound beside what is good enough, as lengths in per cent of the bar; eps stands in the middle."""
+    """The bound beside what is good enough, as lengths in per cent of the bar; eps is in the middle."""
 
     bound: float
     over: bool  # whether the bound lies beyond the end of the bar
@@ -193,7 +193,7 @@ def headline_of(certificate: Certificate) -> Headline:
 
 
 def _split(certificate: Certificate) -> tuple[str, str]:
-    """What stands large, and a long reason that follows it."""
+    """The large text, and a long reason that follows it."""
     sentence = certificate.sentence
     at = sentence.find(": ", len(certificate.option or ""))
     if certificate.verdict != UNBOUNDED or at < 0 or len(sentence) <= LONG:
@@ -208,7 +208,7 @@ def _bound_in(certificate: Certificate) -> str | None:
 
 
 def emphasised(sentence: str, strong: list[str]) -> list[SentencePart]:
-    """A sentence in pieces: the first place where each of some texts stands is strong, in their order."""
+    """A sentence in pieces: the first occurrence of each of some texts is strong, in their order."""
     parts, left = [], sentence
     for text in strong:
         before, found, after = left.partition(text)
@@ -297,7 +297,7 @@ UNQUOTED = "/~!$&'()*+,;=:@"
 
 
 def wants_page(request: Request) -> bool:
-    """Whether somebody looks at it: a browser asks for HTML, and our scripts say that they ask."""
+    """Whether a person looks at it: a browser asks for HTML, and our scripts say that they ask."""
     headers = request.headers
     path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
     return (

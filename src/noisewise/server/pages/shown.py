@@ -136,7 +136,7 @@ def shown_options(request: Request, study: Study, **top: Any) -> HTMLResponse:
 def shown_measurements(
     request: Request, study: Study, *, form: dict[str, str], just_told: str = "", fix: str = "", **top: Any
 ) -> HTMLResponse:
-    """The table of measurements, with what somebody has filled in."""
+    """The table of measurements, with what was filled in."""
     query = dict(request.query_params) | ({"fix": fix} if fix else {})
     names = [job.id for job in study.pending] + study.options
     page = measurements_page(study, query)

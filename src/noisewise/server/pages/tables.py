@@ -150,7 +150,7 @@ def _bytes_of(text: str) -> bytes:
 #: Roles that several columns may have together.
 SEVERAL = ("option", "value", "successes", "trials", "item", "block")
 LAYOUTS = ("network", "arms")
-#: The role of a column that looks like an error bar: somebody has to say which it is, or leave it out.
+#: The role of a column that looks like an error bar: a person has to say which it is, or leave it out.
 OPEN = "?"
 
 
@@ -167,7 +167,7 @@ def columns_of(frame: pl.DataFrame, chosen: Mapping[str, str] | None) -> list[Ta
 
     Args:
         frame: The table.
-        chosen: Fields ``role.0``, ``role.1``, ... of the form; None: nobody has chosen yet.
+        chosen: Fields ``role.0``, ``role.1``, ... of the form; None: not chosen yet.
     """
     roles = _understood_roles(frame) if chosen is None else {}
     found_columns = []
@@ -350,7 +350,7 @@ def told_as_seen(form: dict[str, str], found: OneTable) -> None:
 
 
 def tell_handed(study: Study, handed: HandedIn, texts: Mapping[str, str], by: str | None) -> Any:
-    """Tell what was handed in, as it was previewed; rows are by whoever does, if that is known."""
+    """Tell what was handed in, as it was previewed; rows are by that person, if known."""
     found = read_handed(handed)
     columns = columns_of(found.table.frame, texts)
     if waiting := still_open(columns, texts):
@@ -369,7 +369,7 @@ def preview(study: Study, handed: HandedIn, texts: dict[str, str]) -> Pasted:
         found = read_handed(handed, reader_of(study, texts))
         told_as_seen(texts, found)
         frame = found.table.frame
-        # A table of which nobody has said what its columns are is one that was just handed in.
+        # A table without roles is one that was just handed in.
         chosen = texts if "role.0" in texts and not handed.files else None
         columns = columns_of(frame, chosen)
         page = Pasted(found.text, columns=columns, roles=ROLES_OFFERED, titles=frame.columns)

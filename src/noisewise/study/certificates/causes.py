@@ -474,7 +474,7 @@ def check_after(analysis: Analysis, switch: Mapping[str, Any]) -> Check:
 
 
 def labelled_offsets(judged: Judged) -> list[Cause]:
-    """Offsets of everything that was told with the measurements, and is no block yet."""
+    """Offsets of everything that was told with the measurements, and is not a block yet."""
     candidates = {what: codes for what, codes in labels_of(judged).items() if _adds(judged.columns, codes)}
     found = []
     for what, codes in candidates.items():

@@ -124,7 +124,7 @@ def _helps(judged: Judged, cause: Cause) -> bool:
 
 
 def _cautious(judged: Judged, causes: list[Cause]) -> list[Cause]:
-    """In order, with causes that nobody can tell apart beside each other.
+    """In order, with causes that cannot be told apart beside each other.
 
     Without repeats error bars cannot be told from features: that options deviate is the cautious reading, as
     more measurements would average extra scatter out, and a deviation stays. Of equal error bars the square

@@ -10,7 +10,7 @@ Ville's inequality holds for all places at once, so that the bound holds at what
 have been told so far, whoever decided that, and even if one option ran ahead and everybody saw its answers:
 the common beginning of what both were told ends at *some* place. What it does not allow is to multiply or to
 average the evidence of several pairs: in the time in which people measure, an option's answer on an item that
-others answered before is no fair bet any more. So δ is divided among the n - 1 pairs with the best option
+others answered before is no longer a fair bet. So δ is divided among the n - 1 pairs with the best option
 (one option, though nobody knows which).
 
 Answers after a gap (items that were voided, or are still being measured) wait until it is filled.

@@ -95,7 +95,7 @@ class Levels(NamedTuple):
 
     spent: Floats  # u, (levels,), increasing
     left: Floats  # v(u), (levels,), decreasing; a ladder that rises where pairs have thresholds of their own
-    axis: Floats  # (levels,): where each stands on a line on which reaches are concave
+    axis: Floats  # (levels,): where each lies on a line on which reaches are concave
     cap: float  # no option's evidence exceeds this, with a small part of the error probability
     step: float = 0.0  # of the ladder, where pairs have thresholds of their own
     stacks: Stacks | None = None  # where some evidence holds in the order of own measurements only

@@ -110,7 +110,7 @@ class Log:
 
     @contextmanager
     def acting(self, acting: Acting) -> Iterator[Acted]:
-        """A context whose change is somebody's, happens only to a certain state, and can be found again."""
+        """A context whose change has an author, happens only to a certain state, and can be found again."""
         before = self._acting, self._acted, self._changes_with_key
         self._acting, self._acted, self._changes_with_key = acting, Acted(), 0
         try:
@@ -138,7 +138,7 @@ class Log:
         before: Callable[[], object] | None = None,
         recover: Callable[[list[Event]], object] | None = None,
     ) -> Answer:
-        """Decide on the newest state and append, while nobody else can.
+        """Decide on the newest state and append, while no one else can.
 
         Args:
             decide: Makes the events; it is told what happened since ``before`` was called.

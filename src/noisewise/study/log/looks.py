@@ -6,7 +6,7 @@ from noisewise.core.text import counted
 from noisewise.study.log.specification import ANY_TIME, BLIND, HEAVY, ONCE
 from noisewise.study.log.state import State
 
-#: What is lost by switching from any time to once; it stands in the event.
+#: What is lost by switching from any time to once; it is kept in the event.
 COST = (
     "From here on bounds hold for one look only, at measurements that nobody chose or ended by looking at "
     "values. Certificates of before, which hold at any time, stay true. There is no way back."

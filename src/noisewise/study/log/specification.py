@@ -51,7 +51,7 @@ SYMMETRIC = "symmetric"
 ERROR_BARS, COUNTED, READ = DECLARED = ("error bars", "counts", "readings")
 #: What items of such a study lie between on a log scale, where nothing is said: any time, any amount.
 ANYTHING = (1e-12, 1e12)
-#: Characters of a unit, which stands behind numbers in sentences.
+#: Characters of a unit, which follows numbers in sentences.
 UNIT_LENGTH = 30
 #: Raised when the meaning of specifications or events changes.
 SCHEMA = 1

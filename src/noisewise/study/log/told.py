@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from noisewise.core.checks import nearest
 from noisewise.core.text import printable
 
-#: How keys begin that a client made, so that what it sends again is known: nobody wants to read them.
+#: How keys begin that a client made, so that what it sends again is known: no one reads them.
 GENERATED = "sent-"
 
 

@@ -244,7 +244,7 @@ class Fit(NamedTuple):
 
 
 def reference_place(precision: Floats) -> int:
-    """Where the block stands that others are compared with.
+    """The place of the block that others are compared with.
 
     It is the block without a name, if anything was measured there, else the one with the most precision.
     """

@@ -431,7 +431,7 @@ def _options_lacking(analysis: Analysis, given: Likelihood) -> int:
 
 
 def _notes(analysis: Analysis, withheld: Sequence[str]) -> list[str]:
-    """Say why the bound is no certificate yet."""
+    """Say why the bound is not a certificate yet."""
     seen = "the scatter seen so far" if analysis.columns.value.size else "there is none"
     notes = []
     for reason in withheld:

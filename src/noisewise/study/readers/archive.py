@@ -15,7 +15,7 @@ ZSTANDARD = 93
 _ENCRYPTED = 1
 #: Bytes of all members that are read.
 MOST_UNPACKED = 4 * MOST_BYTES
-#: The fixed part of what stands before a member: its mark, and the lengths of name and extras at the end.
+#: The fixed part of what precedes a member: its mark, and the lengths of name and extras at the end.
 _BEFORE = struct.Struct("<4s22xHH")
 
 

@@ -53,7 +53,9 @@ def fields_of(job: Job, returned: Any) -> dict[str, Any]:
         for name in returned:
             if name not in FIELDS:
                 hint = nearest(str(name), list(FIELDS))
-                raise ValueError(f"it said {name!r}, which is no field of tell ({', '.join(FIELDS)}).{hint}")
+                raise ValueError(
+                    f"it said {name!r}, which is not a field of tell ({', '.join(FIELDS)}).{hint}"
+                )
         if not returned:
             raise ValueError("it said nothing: say `value=`, and an error bar if there is one.")
         return dict(returned)
@@ -84,7 +86,7 @@ class Crew(ABC):
 
     @abstractmethod
     def start(self, attempt: int, job: Job) -> None:
-        """Let somebody measure."""
+        """Start an attempt to measure."""
 
     @abstractmethod
     def give_up(self, attempt: int) -> None:
@@ -95,7 +97,7 @@ class Crew(ABC):
         """Send everybody home; what is still being measured is given up."""
 
     def began(self, attempt: int) -> float | None:
-        """When an attempt began, by the monotonic clock; None if it waits for somebody."""
+        """When an attempt began, by the monotonic clock; None if it waits for a worker."""
         return self._began.get(attempt)
 
 
@@ -137,7 +139,7 @@ class Threads(Crew):
                 continue
             done = self._attempt(attempt, job)
             if attempt in self._given_up:
-                return  # somebody else took this place
+                return  # another worker took this place
             self.finished.put(done)
 
     def _attempt(self, attempt: int, job: Job) -> Finished:
@@ -250,7 +252,7 @@ class Futures(Crew):
             future.cancel()
 
     def close(self) -> None:
-        """Cancel all; an executor of somebody else stays open."""
+        """Cancel all; an executor that was passed in stays open."""
         for attempt in list(self._futures):
             self.give_up(attempt)
         self._close()
@@ -260,7 +262,7 @@ class Futures(Crew):
             return
         try:
             self.finished.put(Finished(attempt, future.result()))
-        except BaseException as error:  # SystemExit too: whoever measured, the run must hear of it
+        except BaseException as error:  # SystemExit too: the run must hear of it
             self.finished.put(Finished(attempt, problem=in_words(error), error=error))
 
 
@@ -314,7 +316,7 @@ def _tasks(measure: Any) -> Crew:
         except (
             KeyboardInterrupt,
             SystemExit,
-        ) as error:  # these would end the loop, and nobody would hear of it
+        ) as error:  # these would end the loop, and the error would be lost
             raise NoResultError(in_words(error)) from error
 
     return Futures(lambda job: asyncio.run_coroutine_threadsafe(attempt(job), loop), close)

@@ -276,7 +276,7 @@ PATHS = 20
 
 
 class LiveLine:
-    """A line on standard error that is written over; nothing where that is no terminal.
+    """A line on standard error that is written over; nothing where that is not a terminal.
 
     Args:
         study: The study.

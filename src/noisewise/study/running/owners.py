@@ -17,7 +17,7 @@ def mark() -> str:
 
 
 def is_mark(by: str) -> bool:
-    """Whether somebody is a run."""
+    """Whether a name is that of a run."""
     return _MARK.fullmatch(by) is not None
 
 
@@ -27,7 +27,7 @@ def is_of(by: str | None, mark: str) -> bool:
 
 
 def is_left_behind(by: str | None) -> bool:
-    """Whether a suggestion is reserved for a run on this machine that is no more."""
+    """Whether a suggestion is reserved for a run on this machine that has ended."""
     found = _MARK.fullmatch(_without_token(by))
     if found is None or found["host"] != _host():
         return False
@@ -39,7 +39,7 @@ def is_left_behind(by: str | None) -> bool:
 
 
 def _without_token(by: str | None) -> str:
-    """A mark; on a server, the name of a token stands before it."""
+    """A mark; on a server, the name of a token comes first."""
     return (by or "").rpartition(": ")[2]
 
 

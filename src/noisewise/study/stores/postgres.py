@@ -69,7 +69,7 @@ class PostgresStorage:
 
     @contextmanager
     def transaction(self, name: str) -> Iterator[LogTransaction]:
-        """One log, while nobody else can append to it."""
+        """One log, while no one else can append to it."""
         study = self._number(name)
         with self._writing() as tables:
             tables.run(_LOCK, study)  # others who write to it wait here, in the order in which they came

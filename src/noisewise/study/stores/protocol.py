@@ -57,7 +57,7 @@ class DamagedError(ValueError):
 
 
 class Transaction(Protocol):
-    """One log, to which nobody else can append until the transaction ends."""
+    """One log, to which no one else can append until the transaction ends."""
 
     def read(self, first: int) -> list[Row]:
         """All rows from this number on."""
@@ -79,7 +79,7 @@ class Storage(Protocol):
         """The rows from one number to another, or to the end; refuse an unknown name."""
 
     def transaction(self, name: str) -> AbstractContextManager[Transaction]:
-        """Wait until nobody else writes to the log. Commits at the end; rolls back after an error."""
+        """Wait until no one else writes to the log. Commits at the end; rolls back after an error."""
 
     def rename(self, name: str, new: str) -> None:
         """Give a study another name; refuse one that is taken."""

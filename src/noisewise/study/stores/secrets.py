@@ -11,7 +11,7 @@ HARMLESS = frozenset(
         "target_session_attrs", "gssencmode", "channel_binding", "client_encoding",
     )
 )  # fmt: skip
-# Up to the last @ before a blank: a password may hold one that somebody forgot to encode.
+# Up to the last @ before a blank: a password may hold one that was not encoded.
 _USER = re.compile(r"(://[^:/?#\s@]*):[^\s/?#]*@")
 _PARAMETER = re.compile(r"([?&;\s'\"]|^)([A-Za-z_]+)=([^&\s'\"]+)")
 _SECRET = re.compile(r"pass|secret|token|key|pwd", re.IGNORECASE)

@@ -33,7 +33,7 @@ PAUSE, LEAST_PAUSE = 0.002, 0.0002
 IN_THE_WAY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
 #: Errors of a commit after which certainly nothing was written.
 UNDONE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY)
-#: Looks at a file that somebody may be writing at this very moment, and seconds between them.
+#: Looks at a file that may be being written at this very moment, and seconds between them.
 LOOKS, BETWEEN = 5, 0.02
 _MARK = "SELECT id, (SELECT COALESCE(SUM(number + 1), 0) FROM noisewise_studies) FROM noisewise_store"
 _BASE = "SELECT store, base FROM noisewise_studies ORDER BY base DESC LIMIT 1"
@@ -217,7 +217,7 @@ class SqliteStorage:
             return
         if found[:2] != self._file[:2]:
             raise self._replaced("another file has its name now")
-        # A checkpoint writes to the file, and so does whoever copies another file over it.
+        # A checkpoint writes to the file, and so does copying another file over it.
         mark = self._look()
         if mark is None or mark.id != self._mark.id:
             raise self._replaced("another store was copied over it")
@@ -284,7 +284,7 @@ class SqliteStorage:
             # The log was begun when `base` rows were in the file, which may have got more from it since.
             if id == mark.id and base <= mark.rows <= rows:
                 return mark
-            time.sleep(BETWEEN if look < LOOKS - 1 else 0.0)  # somebody may be writing
+            time.sleep(BETWEEN if look < LOOKS - 1 else 0.0)  # another process may be writing
         raise StoreChangedError(
             f"{log.name!r} beside {self._label} belongs to another store, or to another state of this one: "
             "one of the two was replaced or put back by hand. Put back what belongs together, or replace the "
@@ -346,7 +346,7 @@ class SqliteStorage:
             )
         if code == sqlite3.SQLITE_NOTADB:
             return ValueError(
-                f"{self._label} is not a store of studies: it is no database. Nothing was changed."
+                f"{self._label} is not a store of studies: it is not a database. Nothing was changed."
             )
         short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
         if code == sqlite3.SQLITE_IOERR and not short:
@@ -386,7 +386,7 @@ def open_sqlite(path: Path, *, create: bool, read_only: bool, timeout: float, du
 def _refuse_orphans(path: Path) -> None:
     """Refuse to make a store where files of another one were left behind."""
     left = [beside(path, ending) for ending in ENDINGS if beside(path, ending).exists()]
-    if left and not path.exists():  # if it is there now, somebody has just made it
+    if left and not path.exists():  # if it is there now, another process has just made it
         names = " and ".join(repr(one.name) for one in left)
         raise StoreChangedError(
             f"{str(path)!r} is not there, but {names} beside it {'is' if len(left) == 1 else 'are'}: left by "
@@ -412,7 +412,7 @@ def _make(path: Path) -> None:
         try:
             os.link(draft, path)
         except FileExistsError:
-            pass  # somebody else was faster
+            pass  # another process was faster
         except OSError:  # a file system without links
             if not path.exists():
                 os.replace(draft, path)

@@ -275,7 +275,7 @@ def _in_percent(name: str, column: pl.Series, exact: bool) -> bool:
     if not signs.any():
         return False
     bare = column.is_not_null() & ~signs
-    if exact:  # 12 % is kept as 0.12, beside which 13 is no hundredths
+    if exact:  # 12 % is kept as 0.12, beside which 13 would not be hundredths
         plain = column.filter(bare).cast(pl.Float64, strict=False)
         bare = pl.Series([bool((plain.abs() > 1.0).any())]).new_from_index(0, column.len()) & bare
     if bare.any():

@@ -224,7 +224,7 @@ static double likelihood_ratio(const DenseModel *model, Layout layout, int64_t a
     for (int64_t k = 0; k < n; k++) {
         const double squared = widths[k] * widths[k], lead = mean - means[k];
         const double term = lead <= 0.0 ? 0.0 : lead * lead / (2.0 * squared);
-        /* A copy of the action is no rival: their difference is rounding. */
+        /* A copy of the action is not a rival: their difference is rounding. */
         const double value = squared <= 2.0 * CANCELLED * (squared_widths[k] + own) ? INFINITY : term;
         unknown += value != value;
         ratio = value < ratio ? value : ratio;
