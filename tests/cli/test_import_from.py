@@ -47,7 +47,7 @@ def refused(*arguments, **more):
 def test_a_file_of_another_tool_is_imported_once(store, others):
     assert "m-2 was told as tac data.txt" in refused("import", store, others, "--from", "hyperfine", "--add")
     told = said(run("import", store, others, "--from", "hyperfine", "--add", "--again"))
-    assert "Read with the reader hyperfine; value in ms. told 3" in told
+    assert "Read with the reader hyperfine; value in ms. Recorded 3" in told
     assert "3 rows, all known already." in said(run("import", store, others, "--from", "auto"))
     assert plain("status", store)["measurements"] == 6
 
@@ -56,19 +56,21 @@ def test_unknown_options_are_refused_with_the_flags_to_type(store, others):
     why = refused("import", store, others, "--from", "hyperfine")
     assert why.endswith("--add adds them, --skip leaves them out.")
     told = said(run("import", store, others, "--from", "hyperfine", "--skip", "--again"))
-    assert "Left out, because they are not in the catalogue: cat data.txt, sort -u data.txt. told 1" in told
+    assert (
+        "Left out, because they are not in the catalogue: cat data.txt, sort -u data.txt. Recorded 1" in told
+    )
     assert "not both" in refused("import", store, others, "--add", "--skip")
 
 
 def test_a_dry_run_shows_what_would_be_told_and_tells_nothing(store, others):
     shown = said(run("import", store, others, "--from", "hyperfine", "--add", "--again", "--dry-run"))
     assert "row 1 (at results[0]): option sort data.txt, values (8 from 9.72332 to 10.2355)" in shown
-    assert "Nothing was told; it would be: told 3 results" in shown
+    assert "Dry run: nothing was written. It would be: recorded 3 results" in shown
     assert plain("status", store)["measurements"] == 3
 
 
 def test_choices_of_a_reader_are_flags_or_pairs(store):
-    assert "told 3" in said(
+    assert "Recorded 3" in said(
         run("import", store, GO, "--from", "go-bench", "--add", "--choose", "processors=keep")
     )
     assert plain("export", store, "--what", "options")["rows"][3]["option"] == "BenchmarkSum/naive-8"
@@ -123,7 +125,7 @@ def test_several_files_and_standard_input_can_be_imported(store, tmp_path):
     files = sorted(folder.rglob("new/sample.json"))
     assert plain("import", store, *files, "--from", "criterion")["known"] == 2
     done = run("import", store, "-", "--from", "go-bench", "--add", stdin=GO.read_text())
-    assert "told 3" in said(done)
+    assert "Recorded 3" in said(done)
 
 
 def test_flags_of_tables_and_of_readers_are_not_mixed(store, tmp_path):
@@ -181,7 +183,7 @@ def test_a_package_that_is_installed_brings_its_reader_and_one_that_is_broken_is
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{home}"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "told 2" in done.stdout
+    assert "Recorded 2" in done.stdout
     assert done.stderr.startswith(
         "Warning: the reader 'broken' (no_such_module:READER) was left out, because"
     )

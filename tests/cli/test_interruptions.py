@@ -104,7 +104,7 @@ def test_told_to_end_it_gives_suggestions_back_and_ends_its_commands(number):
     process.send_signal(number)
     out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
-    assert err == "Interrupted: what was measured is told, the rest is given back; the same line goes on.\n"
+    assert err == "Interrupted: what was measured is recorded, the rest is released; the same line goes on.\n"
     assert study.pending == []
     assert [event.kind for event in study.events()][-3:] == ["release"] * 3
     wait_until(lambda: not any(map(lives, started)), "the end of all commands")

@@ -56,11 +56,11 @@ def test_a_text_with_all_braces_doubled_is_itself(text):
     [
         ("{optoin}", "{optoin} in the argument '{optoin}' is not a placeholder; there are {option}, {minus}, {job}, "
          "{study}, {items}, {out}, {col:NAME}. Did you mean 'option'? Write {{ and }} for braces"),
-        ("{}", "{} in the argument '{}' is no placeholder"),
-        ("{col:}", "{col:} in the argument '{col:}' is no placeholder"),
+        ("{}", "{} in the argument '{}' is not a placeholder"),
+        ("{col:}", "{col:} in the argument '{col:}' is not a placeholder"),
         ("{col}", "{col} in the argument"),
         ("{Option}", "Did you mean 'option'?"),
-        ("{print $1}", "{print $1} in the argument '{print $1}' is no placeholder"),
+        ("{print $1}", "{print $1} in the argument '{print $1}' is not a placeholder"),
         ("a{", "the argument 'a{' has a single {: double it, {{, if it is not part of a placeholder."),
         ("a}", "the argument 'a}' has a single }: double it, }}, if"),
         ("{option}}", "has a single }"),

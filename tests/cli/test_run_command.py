@@ -271,7 +271,7 @@ def test_the_command_is_told_what_it_measures_by_its_environment():
     done = typed("run", "s.db", "--budget", 1, "--", "./log")
     assert Path("seen").read_text() == "A/ask-1/study/result\n"
     assert done.stderr.startswith(
-        "Warning: the command has no {option}: it is told the option by the variable NOISEWISE_OPTION alone."
+        "Warning: the command has no {option}: the option reaches it only as the variable NOISEWISE_OPTION."
     )
     typed("run", "s.db", "--budget", 1, "--", "./measure", "{option}")
 
@@ -408,7 +408,7 @@ REFUSED = [
     ("run s.db ./measure {option}", "put -- before the command (options stand there only with --new); got './measure {option}' before it."),
     ("run no.db -- ./measure {option}", "STORE must be a file that exists; there is no 'no.db'."),
     ("run s.db -s other -- ./measure {option}", "there is no study 'other' in this store, which has 'study'."),
-    ("run s.db -- ./measure {optoin}", "{optoin} in the argument '{optoin}' is no placeholder"),
+    ("run s.db -- ./measure {optoin}", "{optoin} in the argument '{optoin}' is not a placeholder"),
     ("run s.db -- ./measure {col:lr}", "{col:lr} must name a column of the options; the study keeps of its table 'id'. Other columns are kept if they are features (init --features), or come from the table itself: give it again with --new."),
     ("run s.db -- ./measure {items}", "{items} is for options that are measured on items; this study has none."),
     ("run s.db -- ./measure {option} {minus}", "{minus} is for studies of differences; this one asks for options."),

@@ -56,7 +56,7 @@ def test_a_dry_run_shows_what_will_be_understood_and_changes_nothing(store, germ
     assert "value (what came out): 'HV [GPa]', in GPa" in shown
     assert "Not used: 'Cu', 'Tag'." in shown
     assert "row 1 (line 2): option A, value 1234.5, se 0.4" in shown
-    assert "Nothing was told; it would be: told 3" in shown
+    assert "Dry run: nothing was written. It would be: recorded 3" in shown
     answer = plain("import", store, german, "--map", MAP, "--dry-run")
     assert answer["dry_run"]
     assert answer["told"] == 3
@@ -70,7 +70,7 @@ def test_an_import_tells_its_guesses_in_one_line_and_a_plain_one_none(store, ger
     assert said.startswith("Read with semicolons between columns;")
     assert told(store) == [("A", 1234.5, 0.4), ("B", 1300.5, 0.5), ("A", 1236.5, 0.4)]
     (tmp_path / "p.csv").write_text("option,value,se\nC,1.0,0.1\n")
-    assert run("import", store, tmp_path / "p.csv").stdout.startswith("told 1")
+    assert run("import", store, tmp_path / "p.csv").stdout.startswith("Recorded 1")
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t"])

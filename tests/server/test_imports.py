@@ -133,7 +133,7 @@ def test_rows_that_another_table_may_have_brought_are_refused_until_that_is_sett
     others = "option,value,se\nC,2.5,0.2\nC,2.6,0.2\nB,2.22,0.2\nA,1.2,0.3\n"
     refused = client.post(IMPORTS, json={"table": others, "match": False})
     assert refused.status_code == 422
-    assert "1 row without a key may have been told before" in refused.json()["detail"]
+    assert "1 row without a key may have been recorded before" in refused.json()["detail"]
     assert client.post(IMPORTS, json={"table": others, "match": False, "again": True}).json()["told"] == 4
     again = client.post(IMPORTS, json={"table": ROWS, "match": False}).json()
     assert (again["told"], again["known"]) == (0, 3)

@@ -62,7 +62,7 @@ def test_tokens_that_were_all_revoked_do_not_open_the_server(guarded):
 def test_a_broken_line_is_named_and_nobody_comes_in(guarded):
     path = guarded.folder / "studies.db.tokens"
     path.write_text(path.read_text() + "nonsense\n")
-    with pytest.raises(ValueError, match=r"line 7 .* is no token"):
+    with pytest.raises(ValueError, match=r"line 7 .* is not a token"):
         TokenFile(path).tokens()
     assert guarded.get(f"{API}/tea", headers=bearer(guarded.secrets["owner"])).status_code == 503
 

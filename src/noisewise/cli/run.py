@@ -85,7 +85,7 @@ def ending(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(one, handler)
 
 
-INTERRUPTED = "Interrupted: what was measured is told, the rest is given back; the same line goes on."
+INTERRUPTED = "Interrupted: what was measured is recorded, the rest is released; the same line goes on."
 
 Names = Annotated[
     list[str] | None,

@@ -376,7 +376,7 @@ def measuring(
     """The measuring function of a run."""
     if not template.names and not template.shell:
         only = (
-            f"the command has no {{{OPTION}}}: it is told the option by the variable NOISEWISE_OPTION alone."
+            f"the command has no {{{OPTION}}}: the option reaches it only as the variable NOISEWISE_OPTION."
         )
         click.echo(f"Warning: {only}", err=True)
     return MeasuringCommand(

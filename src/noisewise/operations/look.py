@@ -529,7 +529,7 @@ class ListOutcome(Result):
 
         if not self.states:
             return ["There are no studies yet."]
-        lines = [["study", "state", "leader", "bound", "told", "last change"]]
+        lines = [["study", "state", "leader", "bound", "measured", "last change"]]
         for row in self.states:
             judged = [row["state"], _short(row["leader"] or "-"), row.get("bound_text") or "-"]
             judged = ["…"] * 3 if row["state"] is None else judged

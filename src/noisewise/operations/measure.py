@@ -290,8 +290,9 @@ class ImportOutcome(Result):
         """Return it in sentences."""
         if self.dry_run:
             would = self._in_words()[0]
-            return [*self._understood.describe(), f"Nothing was told; it would be: {would}"]
-        return [*filter(None, [self._understood.sentence]), *self._in_words()]
+            return [*self._understood.describe(), f"Dry run: nothing was written. It would be: {would}"]
+        first, *others = self._in_words()
+        return [*filter(None, [self._understood.sentence]), first[0].upper() + first[1:], *others]
 
     def _in_words(self) -> list[str]:
         from noisewise.core.text import counted, some_of
@@ -301,13 +302,13 @@ class ImportOutcome(Result):
         if self.known and not any(others):
             return [f"{counted(self.known, 'row')}, all known already.", *unused]
         on_items = f" with {counted(self.items, 'item')}" if self.items else ""
-        parts = [f"told {counted(self.told, 'result')}{on_items}"]
+        parts = [f"recorded {counted(self.told, 'result')}{on_items}"]
         parts += [f"corrected {len(self.amended)}"] if self.amended else []
         parts += [f"{self.known} known already"] if self.known else []
         parts += [f"{self.voided} voided before and not counted"] if self.voided else []
         parts += [f"{counted(self.empty, 'row')} still empty"] if self.empty else []
         if not any((self.told, self.known, self.voided, self.empty, self.amended)):
-            parts = ["told nothing, because the table has no rows"]
+            parts = ["recorded nothing, because the table has no rows"]
         if self.unasked and (self.pending or self.unasked < self.told):
             parts.append(f"{self.unasked} never asked for (fine)")
         under_way = f"; {counted(self.pending, 'suggestion')} under way" if self.pending else ""
@@ -315,7 +316,7 @@ class ImportOutcome(Result):
         if self.missing:
             are, they = ("is", "it counts") if len(self.missing) == 1 else ("are", "they count")
             lines.append(
-                f"{some_of(self.missing)}, told from this table before, {are} no longer in it; {they} "
+                f"{some_of(self.missing)}, recorded from this table before, {are} no longer in it; {they} "
                 "until voided."
             )
         more = len(self.notes) - SHOWN
@@ -399,7 +400,7 @@ def import_table(
             needs=Role.OWNER,
         ),
     ] = None,
-    repeat: Annotated[bool, Api("Whether rows that were told before count once more.")] = False,
+    repeat: Annotated[bool, Api("Whether rows that were recorded before count once more.")] = False,
     match: Annotated[
         bool, Api("Whether rows may answer suggestions, and may wait for their results.")
     ] = True,

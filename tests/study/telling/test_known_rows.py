@@ -39,7 +39,7 @@ def test_a_table_told_twice_changes_nothing(study):
         assert after(study, ROWS) == (0, 5, 0, 5)
     # That it was known is noted once: the certificate rests on it.
     assert [event.kind for event in study.events()[length:]] == ["skip"]
-    (said,) = [words for words in study.certificate().assumptions if "told again" in words]
+    (said,) = [words for words in study.certificate().assumptions if "came again" in words]
     assert "5 measurements: m-1, m-2" in said
     again = nw.load_study(study._log.storage, study.name)
     assert again.certificate().to_json() == study.certificate().to_json()
@@ -55,7 +55,7 @@ def test_rows_in_another_order_are_not_guessed_about(study, seed):
     chance = random.Random(seed)
     rows = [*ROWS, ("D", 4.0, 0.3), ("B", 2.2, 0.1)]
     chance.shuffle(rows)
-    with pytest.raises(ValueError, match=r"Nothing was told"):
+    with pytest.raises(ValueError, match=r"Nothing was recorded"):
         study.tell_many(table(rows))
     assert study.n_measurements == 5
     assert after(study, rows, repeat="others") == (7, 0, 0, 12)
@@ -83,7 +83,7 @@ def test_small_tables_are_not_skipped_by_their_values():
         rows = table([("A", round(float(chance.normal(0.0, 0.02)), 2), 0.02)])
         if rows["value"][0] in study.frame("measurements")["value"]:
             refused.append(count)
-            with pytest.raises(ValueError, match=r"or be equal by chance\. Nothing was told"):
+            with pytest.raises(ValueError, match=r"or be equal by chance\. Nothing was recorded"):
                 study.tell_many(rows)
         study.tell_many(rows, repeat="others")
         assert study.n_measurements == count + 1
@@ -121,7 +121,7 @@ def test_a_table_is_known_if_it_is_unlikely_to_come_again(question, rows, known)
 
 def test_an_equal_row_of_another_table_is_not_guessed_about(study):
     with pytest.raises(
-        ValueError, match=r"1 row .* may have been told before.* \(row 3 = m-2\).*\"others\"` if"
+        ValueError, match=r"1 row .* may have been recorded before.* \(row 3 = m-2\).*\"others\"` if"
     ):
         study.tell_many(table([OTHER[0], OTHER[2], *OTHER[1:2]]))
     with pytest.raises(ValueError, match=r"row 1: m-1 was told as A = 1\.0 .* the row says A = 1\.5"):
@@ -156,7 +156,7 @@ def test_a_changed_row_is_shown_beside_what_was_told_and_corrected_on_demand(stu
 
 
 def test_rows_that_are_gone_still_count_and_are_named(study):
-    with pytest.raises(ValueError, match=r"4 rows .* may have been told before"):
+    with pytest.raises(ValueError, match=r"4 rows .* may have been recorded before"):
         study.tell_many(table(ROWS[:4]))
     taken = study.tell_many(table([*ROWS[:3], ("C", 7.0, 0.1)]), amend="one row too many")
     assert (len(taken), taken.known, taken.missing, study.n_measurements) == (0, 3, ["m-5"], 5)

@@ -50,7 +50,7 @@ def about_known_rows(analysis: Analysis, check: Check) -> list[str]:
         return []
     named = some_of([f"m-{number}" for number in skipped])
     return [
-        f"tables without keys that were told again hold the same measurements, and none that were made again "
+        f"tables without keys that came again hold the same measurements, and none that were made again "
         f"({counted(len(skipped), 'measurement')}: {named})"
     ]
 
@@ -84,7 +84,7 @@ def about_error_bars(analysis: Analysis, check: Check) -> list[str]:
     if ITEMS in present and analysis.specification.noise != SYMMETRIC:
         pool = analysis.state.items.pool
         said += [
-            "items come in one random order that all options share; how many of them each option is told may "
+            "items come in one random order that all options share; how many each option has answered may "
             "depend on anything",
             "an option's value is its mean over "
             + (
@@ -167,7 +167,7 @@ def about_time(analysis: Analysis, check: Check) -> list[str]:
     """What must not change as time goes by, neither in the options nor in how measurements come in."""
     return [
         "what a measurement measures does not change with time, apart from its block's offset",
-        "when a measurement is told, and whether at all, does not depend on how it came out (no good run "
+        "when a measurement is recorded, and whether at all, does not depend on how it came out (no good run "
         "comes in sooner than a bad one)",
     ]
 

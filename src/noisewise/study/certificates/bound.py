@@ -245,7 +245,7 @@ def _notes(analysis: Analysis, found: Recommended | None, claim: Claim) -> list[
         notes.append(
             f"{counted(found.unconnected, 'option')} measured only in blocks or differences without a link "
             f"to {state.ids[found.option]}: measure one option of each in a common block with "
-            "it, or tell a difference."
+            "it, or record a difference."
         )
     if math.isinf(found.bound) and not notes and not analysis.sigmas.waiting:
         notes += _why_unbounded(analysis)
@@ -275,7 +275,7 @@ def _why_unbounded(analysis: Analysis) -> list[str]:
         if allowed[option] and place == 0:
             why.append(
                 f"the items of {state.ids[option]} wait for the first in the order that all options share, "
-                f"{state.items.names[place]!r}: tell it."
+                f"{state.items.names[place]!r}: record it."
             )
     own = analysis.own_readings
     if own is not None:

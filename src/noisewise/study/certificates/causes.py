@@ -56,7 +56,7 @@ LABELS = {
     "key": "What has the same beginning of its `key=` differs from the rest by an offset: with that as "
     "`block=`",
     "day": "Days differ by an offset: with the day of at= as `block=`",
-    "call": "What was told together differs from the rest by an offset: with one `block=` for each time",
+    "call": "What was recorded together differs from the rest by an offset: with one `block=` for each time",
 }
 #: Measurements in a run, runs at most as a part of the measurements, and places where a run may begin.
 SHORTEST, MOST_RUNS, MOST_PLACES = 3, 0.25, 1500
@@ -574,7 +574,7 @@ def offsets_in_order(judged: Judged) -> Cause | None:
         way_out = ": conditions changed within your blocks as time went on; make the blocks shorter."
     return judged.cause(
         ORDER,
-        f"What was told one after the other agrees, and changes {counted(len(first), 'time')}: from "
+        f"Measurements that follow each other agree, with {counted(len(first), 'change')}: from "
         f"{', '.join(names)}{more} on. With a `block=` for each run {rest.words}{way_out}",
         deviance, rest, {"block": "runs", "from": [int(judged.columns.number[at]) for at in first]},
         rows=tuple(row_of(judged.analysis, judged.columns, int(at)) for at in first[:4]),

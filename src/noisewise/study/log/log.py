@@ -325,6 +325,6 @@ def _outcome_unknown(error: BaseException) -> OutcomeUnknownError:
     reason = str(error).split(" Nothing was written")[0].rstrip(".")
     return OutcomeUnknownError(
         f"it is not known whether this was written: the answer to the commit was lost ({reason}). Make the "
-        "same call again in this program (it is not written twice), or look at the log before telling it "
+        "same call again in this program (it is not written twice), or look at the log before recording it "
         "anew."
     )

@@ -258,9 +258,9 @@ def _in_common(rows: Sequence[int], shared: dict[int, int]) -> str:
     """A sentence on rows that may be recorded already."""
     pairs = some_of([f"row {rows[at]} = m-{number}" for at, number in sorted(shared.items())])
     return (
-        f"{counted(len(shared), 'row')} without a key may have been told before ({pairs}), or be equal by "
-        'chance. Nothing was told: say `repeat="others"` if they were measured again; otherwise leave them '
-        "out. Keys for rows avoid this question."
+        f"{counted(len(shared), 'row')} without a key may have been recorded before ({pairs}), or be equal by "
+        'chance. Nothing was recorded: say `repeat="others"` if they were measured again; otherwise leave '
+        "them out. Keys for rows avoid this question."
     )
 
 
@@ -313,7 +313,7 @@ def changes_in_words(state: State, changes: Sequence[Change]) -> str:
     loose = any(not {"key", "job"} & set(change.body) for change in changes)
     own = '; if they are measurements of their own, `repeat="others"`' if loose else ""
     return (
-        f"{'; '.join(shown)}{rest}. Nothing was told: if these are corrections, say why with "
+        f"{'; '.join(shown)}{rest}. Nothing was recorded: if these are corrections, say why with "
         f'`amend="reason"`{own}.'
     )
 
