@@ -258,8 +258,8 @@ def _in_common(rows: Sequence[int], shared: dict[int, int]) -> str:
     """A sentence on rows that may be recorded already."""
     pairs = some_of([f"row {rows[at]} = m-{number}" for at, number in sorted(shared.items())])
     return (
-        f"{counted(len(shared), 'row')} without a key may have been recorded before ({pairs}), or be equal by "
-        'chance. Nothing was recorded: say `repeat="others"` if they were measured again; otherwise leave '
+        f"{counted(len(shared), 'row')} without a key may have been recorded before ({pairs}), or be equal "
+        'by chance. Nothing was recorded: say `repeat="others"` if they were measured again; otherwise leave '
         "them out. Keys for rows avoid this question."
     )
 
