@@ -1,5 +1,6 @@
 """Single requests to a server, without a client that would hide anything."""
 
+import contextlib
 import http.client
 import json
 import urllib.parse
@@ -15,13 +16,10 @@ def connection_to(url):
 
 def call(url, method, path, content=None, **headers):
     """Send a request, and return the status, the headers and the text of the answer."""
-    connection = connection_to(url)
-    connection.request(method, path, content, headers)
-    try:
+    with contextlib.closing(connection_to(url)) as connection:
+        connection.request(method, path, content, headers)
         answer = connection.getresponse()
         return answer.status, answer.headers, answer.read().decode()
-    finally:
-        connection.close()
 
 
 def request(url, method, path, body=None, **headers):
