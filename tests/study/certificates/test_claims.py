@@ -210,3 +210,15 @@ def test_differences_come_first_where_nothing_else_is_known(told, only):
         assert frame["difference"].to_list() == pytest.approx([0.0, -1.0])
         assert frame["difference_se"][0] == 0.0
         assert frame["linked"].to_list() == [True, True]
+
+
+def test_estimates_that_differ_by_rounding_are_equal():
+    """Twenty right answers of thirty each, to different items; differences to x come out as 7.7e-17."""
+    rows = [
+        {"prompt": prompt, "item": f"q{k}", "score": int((7 * k + shift) % 3 > 0)}
+        for k in range(1, 31)
+        for prompt, shift in (("x", 1), ("y", 2), ("z", 0))
+    ]
+    certificate = nw.read_table(rows).answer().certificate
+    assert (certificate.rank, certificate.spread) == (1, 0.0)
+    assert "and all estimates are equal" in certificate.sentence

@@ -222,6 +222,8 @@ class Certificate(WithLeague):
         """Why a bound decides nothing."""
         if self.n_compared < 2:
             return "and no other option can be compared with it yet"
+        if not self.spread:
+            return "and all estimates are equal"
         return f"which is more than any two estimates differ ({self.value_scale.amount(self.spread)})"
 
     def _why_nobody(self) -> str:

@@ -31,6 +31,9 @@ IN_WORDS = {
 #: What may be said about one option.
 MAY_BE_BEST, RULED_OUT, NOT_KNOWN, EXCLUDED = "may be the best", "ruled out", "not known", "excluded"
 
+#: Estimates that differ by less than this part of themselves are equal.
+ROUNDING = 1e-14
+
 
 class Claim(NamedTuple):
     """What may be said at one moment."""
@@ -65,6 +68,7 @@ def claim_at(analysis: "Analysis", found: "Recommended | None", withheld: tuple[
     by_name = state.by_name()  # of equals the first by name, whatever the order of the list
     comparable = by_name[(allowed & (fit.group == fit.group[found.option]))[by_name]]
     above: Floats = fit.differences(found.option)[comparable]
+    above[abs(above) <= ROUNDING * abs(shown[comparable]).max()] = 0.0
     largest = int(comparable[above.argmax()]) if above.max() > 0.0 else found.option
     spread = float(above.max() - above.min())
     return Claim(
