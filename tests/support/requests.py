@@ -18,8 +18,8 @@ def call(url, method, path, content=None, **headers):
     """Send a request, and return the status, the headers and the text of the answer."""
     with contextlib.closing(connection_to(url)) as connection:
         connection.request(method, path, content, headers)
-        answer = connection.getresponse()
-        return answer.status, answer.headers, answer.read().decode()
+        with connection.getresponse() as answer:
+            return answer.status, answer.headers, answer.read().decode()
 
 
 def request(url, method, path, body=None, **headers):
